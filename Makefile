@@ -58,7 +58,7 @@ test-store: setup   ## all tests of checkpoints in an object store, a fraction o
 	MODEL_RUNS=3000 STORE_FULL=1 $(BIN)/pytest -q -n 2 tests/model tests/store
 
 test-cluster: setup   ## a crawl on several machines with 75 faults, of which `test` plays three
-	CLUSTER_FULL=1 $(BIN)/pytest -q -n 2 tests/cluster
+	CLUSTER_FULL=1 $(BIN)/pytest -q -n 4 --dist loadgroup tests/cluster
 
 .venv/ray: requirements-ray.lock .venv/stamp
 	@$(PIP) install --only-binary :all: --constraint requirements.lock -r requirements-ray.lock \

@@ -19,7 +19,7 @@ from tests.cluster.machines import ClusterTrial, Node, cluster_of, session
 from tests.e2e.crawler import Crawler, finish, flags_for, only_json, say, wait_until, write_knobs
 from tests.e2e.nursery import Child
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("index")]  # they share a crawl
 
 DOMAINS, PAGES, SHARDS = 16, 8, 3
 SAME, SAME_TEXT = "/same.html", "Everywhere the zymurgist says the very same about quassia wood."

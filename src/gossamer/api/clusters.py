@@ -127,6 +127,10 @@ def cluster_up(
             f"this machine has joined the cluster of {known.head}; to begin one of its own, "
             f"remove {place.root} first, or give another --home"
         )
+    if name not in {"", known.name}:
+        _expect_stopped(place)
+        place.write(replace(known, name=_node_name(name)))
+        known = place.membership()
     if listen and known.head != head:
         _expect_stopped(place)
         ray = _ray_address(head) if known.ray else ""
@@ -271,8 +275,9 @@ def _start(place: "ClusterHome", cores: int) -> int:
             said = place.log_path.read_bytes()[began:].decode(errors="replace").strip()
             raise CannotGoOn(said.rpartition("gossamer: ")[2] or f"see {place.log_path}")
         with suppress(CannotGoOn):
-            if any(node.name == known.name for node in _asked(place, "status").nodes):
-                return child.pid
+            there = _asked(place, "status").nodes
+            if any(node.name == known.name and node.pid in {0, child.pid} for node in there):
+                return child.pid  # a head of an older version knows no numbers
         time.sleep(LOOK_S)
     child.kill()
     raise CannotGoOn(f"{known.head} did not answer in {limit_s:g} s; see {place.log_path}")

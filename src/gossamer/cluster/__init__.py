@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         join_address,
         listen,
         own_address,
+        reason_of,
         split_address,
     )
     from gossamer.cluster.datagrams import DatagramSocket
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from gossamer.cluster.ring import POINTS, Ranges, Ring, RingSlice
     from gossamer.cluster.splitter import Splitter
     from gossamer.cluster.supervisor import (
+        MOVED,
         ForkedShards,
         NoAnswer,
         ShardHandle,
@@ -126,7 +128,8 @@ else:
             "certificates": "client_context fingerprint server_context",
             "charter": "Charter read_charter renew_charter write_charter",
             "connection": (
-                "Connection address_of bound_socket join_address listen own_address split_address"
+                "Connection address_of bound_socket join_address listen own_address reason_of "
+                "split_address"
             ),
             "datagrams": "DatagramSocket",
             "engines": "HERE ShardEngine HeadEngine LocalEngine",
@@ -162,7 +165,7 @@ else:
             "ring": "POINTS Ranges Ring RingSlice",
             "splitter": "Splitter",
             "supervisor": (
-                "ForkedShards NoAnswer ShardHandle ShardStarter StartedShard Supervisor"
+                "MOVED ForkedShards NoAnswer ShardHandle ShardStarter StartedShard Supervisor"
             ),
             "termination": "Termination",
             "uplink": "SupervisorLine Uplink",

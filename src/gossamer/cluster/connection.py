@@ -1,6 +1,7 @@
 """A connection: whole messages over a stream socket, each with its length before it."""
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -133,6 +134,12 @@ class Connection(Generic[T]):
         self._writer.transport.abort()
         with suppress(OSError):
             await self._writer.wait_closed()
+
+
+def reason_of(error: OSError | ValueError) -> str:
+    """Return why there is no connection, as the system says it."""
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number is not None and number > 0 else str(error)
 
 
 async def listen(

@@ -110,7 +110,7 @@ class ClusterHead:
         try:
             first = await connection.receive()
             if isinstance(first, AskToJoin):
-                self._admit(connection, first)
+                await self._admit(connection, first)
             elif connection.is_trusted:
                 await self._hear_first(connection, first)
         except asyncio.CancelledError:
@@ -119,8 +119,8 @@ class ClusterHead:
             await connection.flush()
             connection.close()
 
-    def _admit(self, connection: Connection[ToHead], asked: AskToJoin) -> None:
-        """Give a machine that has the token a certificate."""
+    async def _admit(self, connection: Connection[ToHead], asked: AskToJoin) -> None:
+        """Give a machine that has the token a certificate, and a name that no other has."""
         if not hmac.compare_digest(asked.token.encode(), self._home.token().secret.encode()):
             tell("node.refused", name=asked.name, peer=connection.peer)
             connection.send(
@@ -130,6 +130,9 @@ class ClusterHead:
                 )
             )
             return
+        if await self._is_taken(asked.name):
+            connection.send(_name_taken(asked.name))
+            return
         made = new_node(asked.name, self._authority)
         known = self._home.membership()
         connection.send(
@@ -137,6 +140,16 @@ class ClusterHead:
                 self._authority.certificate, made.certificate, made.key, known.engine, known.ray
             )
         )
+
+    async def _is_taken(self, name: str) -> bool:
+        """Return True if there is a node of that name which shows signs of life.
+
+        One that was killed may join again before we have heard of its end.
+        """
+        limit = self._clock.steady() + SILENT_S / 2
+        while (node := self._nodes.get(name)) is not None and self._clock.steady() < limit:
+            await self._clock.sleep(LOOK_S)
+        return node is not None and node.heard_at > limit - SILENT_S / 2
 
     async def _hear_first(self, connection: Connection[ToHead], first: ToHead | None) -> None:
         match first:
@@ -154,11 +167,11 @@ class ClusterHead:
         name = hello.name
         if (other := self._nodes.get(name)) is not None:
             if self._clock.steady() - other.heard_at < SILENT_S / 2 and not hello.processes:
-                connection.send(NotHeard(f"there is a node {name!r} already; give another --name"))
+                connection.send(_name_taken(name))
                 return
             other.connection.close()
         host = hello.listen or connection.peer.rpartition(":")[0]
-        state = NodeState(name=name, cores=hello.cores, host=host)
+        state = NodeState(name=name, cores=hello.cores, host=host, pid=hello.pid)
         node = _Node(state, connection, self._clock.steady())
         node.processes = {one.process: one for one in hello.processes}
         self._nodes[name] = node
@@ -272,6 +285,10 @@ class ClusterHead:
         for node in self._nodes.values():
             node.connection.send(ClusterEnds("the cluster goes down"))
         self.is_over.set()
+
+
+def _name_taken(name: str) -> NotHeard:
+    return NotHeard(f"there is a node {name!r} already; give another --name")
 
 
 def join_line(home: ClusterHome) -> str:

@@ -21,7 +21,7 @@ from gossamer.cluster.certificates import (
     joining_context,
     write_certificates,
 )
-from gossamer.cluster.connection import Connection
+from gossamer.cluster.connection import Connection, reason_of
 from gossamer.cluster.home import VARIABLE, ClusterHome, ClusterMembership, Token
 from gossamer.cluster.node_messages import (
     Admitted,
@@ -93,7 +93,8 @@ async def join_cluster(home: ClusterHome, token: Token, name: str, listen: str =
         )
     except (OSError, ValueError) as error:
         raise CannotGoOn(
-            f"{token.head} cannot be reached: {error}; is the cluster up there, and the port open?"
+            f"{token.head} cannot be reached: {reason_of(error)}; is the cluster up there, and the "
+            "port open?"
         ) from error
     try:
         if fingerprint_of(connection.certificate) != token.fingerprint:
@@ -239,7 +240,8 @@ class ClusterNode:
 
     async def _serve(self, connection: Connection[ToNode]) -> bool:
         """Do what the head says until the line breaks; return True if it is over."""
-        hello = NodeHello(self._name, self._cores, self._processes.running, self._listen)
+        running = self._processes.running
+        hello = NodeHello(self._name, self._cores, running, self._listen, os.getpid())
         connection.send(hello)
         self._connection = connection
         beating = asyncio.get_running_loop().create_task(self._beat(connection))

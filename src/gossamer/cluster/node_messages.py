@@ -32,6 +32,8 @@ class NodeState(Struct, frozen=True, kw_only=True):
     cores: int
     host: str = ""
     """Its address: where it is to be reached, else as the head sees it."""
+    pid: int = 0
+    """The process that stands for it."""
     is_draining: bool = False
     """It gets no shards any more, and gives those it has away."""
     processes: list[ShardProcess] = field(default_factory=list)
@@ -67,6 +69,7 @@ class NodeHello(Struct, frozen=True, tag=True):
     processes: list[ShardProcess] = field(default_factory=list)
     listen: str = ""
     """The address by which others are to reach it, if it was given one."""
+    pid: int = 0
 
 
 class NodeBeat(Struct, frozen=True, tag=True):

@@ -42,6 +42,8 @@ MAX_DEATHS = 8
 """Deaths of one shard in a row, without a commit in between, after which we stop."""
 FIRST_COMMITS = 2
 """What every start commits before it gets anywhere: its repair, then its first leases."""
+MOVED = "moved"
+"""Why a shard was told to end that is to start elsewhere: the crawl goes on."""
 ANSWER_S = 100.0
 NO_LIMIT = 1 << 60
 """Pages, where there was a limit once."""
@@ -234,7 +236,7 @@ class Supervisor:
         member = self.members[shard]
         if self.end_reason is None and member.connection is not None and not member.is_moving:
             member.is_moving = True
-            member.connection.send(Dismiss("moved"))
+            member.connection.send(Dismiss(MOVED))
 
     async def _look_after(self, member: ShardHandle) -> None:
         """Start a shard, and start it again for as long as it dies without having been told to."""

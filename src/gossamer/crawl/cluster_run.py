@@ -44,6 +44,7 @@ from gossamer.cluster import (
     local_home,
     own_address,
     ray_nodes,
+    reason_of,
     start_fork_server,
 )
 from gossamer.config import Config
@@ -186,7 +187,9 @@ async def _ask_coordinator(
             address, client_context(home.root), ControlReply
         )
     except OSError as error:
-        raise CannotGoOn(f"the coordinator is not heard at {address}: {error}") from error
+        raise CannotGoOn(
+            f"the coordinator is not heard at {address}: {reason_of(error)}; does the crawl run?"
+        ) from error
     connection.send(ControlQuestion(dict(question)))
     reply = await connection.receive()
     await connection.end()
@@ -204,7 +207,7 @@ async def ask_head(home: ClusterHome, question: HeadQuestion) -> tuple[HeadAnswe
         )
     except OSError as error:
         raise CannotGoOn(
-            f"the cluster's first machine cannot be reached at {head}: {error}; type "
+            f"the cluster's first machine cannot be reached at {head}: {reason_of(error)}; type "
             "`gossamer cluster up` there"
         ) from error
     try:

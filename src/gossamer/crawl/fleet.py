@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from gossamer.clock import Clock
 from gossamer.cluster import (
+    MOVED,
     ForkedShards,
     KeepSettings,
     NoAnswer,
@@ -233,6 +234,9 @@ class Fleet:
         """Return the status of all shards together, as last heard."""
         standing = merge_standings([_standing(member) for member in self.supervisor.members])
         answer = status_of(self.counters(), standing)
+        if not (standing.paused or standing.stop_reason or standing.in_flight):
+            moving = [str(one.shard) for one in self.supervisor.members if one.is_moving]
+            answer = replace(answer, paused=_moving_words(moving))
         # What was last heard of each may be a second old, and a letter is between two of them.
         is_finished = answer.finished and self.supervisor.end_reason is not None
         restarts = sum(max(0, member.starts - 1) for member in self.supervisor.members)
@@ -428,7 +432,16 @@ class Fleet:
 
 
 def _standing(member: ShardHandle) -> Standing:
-    return member.report.standing if member.report is not None else NOTHING
+    standing = member.report.standing if member.report is not None else NOTHING
+    return replace(standing, stop_reason="") if standing.stop_reason == MOVED else standing
+
+
+def _moving_words(shards: Sequence[str]) -> str:
+    """Return that these shards move, in words; "" if there are none."""
+    if not shards:
+        return ""
+    which = f"shards {', '.join(shards)} move" if len(shards) > 1 else f"shard {shards[0]} moves"
+    return f"{which} to another machine"
 
 
 def _error_in(answers: Sequence[dict[str, object]]) -> dict[str, object] | None:

@@ -33,6 +33,7 @@ from gossamer.cluster import (
     TurnedAway,
     Uplink,
     client_context,
+    reason_of,
     write_charter,
 )
 from gossamer.config import LimitsConfig
@@ -144,7 +145,8 @@ class _Joined:
             except OSError as error:
                 if self._clock.steady() >= deadline:
                     raise CannotGoOn(
-                        f"no coordinator is heard at {self._address}: {error}; does the crawl run?"
+                        f"no coordinator is heard at {self._address}: {reason_of(error)}; does the "
+                        "crawl run?"
                     ) from error
             await self._clock.sleep(REDIAL_S)
             await self._look_up()

@@ -72,6 +72,26 @@ async def test_a_machine_with_the_token_joins_and_is_listed(tmp_path: Path) -> N
             await asyncio.gather(node, return_exceptions=True)
 
 
+async def test_a_name_that_a_living_machine_has_is_refused(tmp_path: Path) -> None:
+    async with head_in(tmp_path / "one") as home:
+        other = ClusterHome(tmp_path / "two")
+        await join_cluster(other, home.token(), "second")
+        node = asyncio.ensure_future(ClusterNode(other, 3, SystemClock()).run())
+        try:
+            for _ in range(500):
+                answer = await asked(home, other)
+                if answer is not None and answer.nodes:
+                    break
+                await asyncio.sleep(0.01)
+            with pytest.raises(ConfigError, match="there is a node 'second' already"):
+                await join_cluster(ClusterHome(tmp_path / "three"), home.token(), "second")
+            assert not (tmp_path / "three").exists()
+        finally:
+            node.cancel()
+            await asyncio.gather(node, return_exceptions=True)
+        await join_cluster(ClusterHome(tmp_path / "four"), home.token(), "second")
+
+
 async def test_a_wrong_token_is_refused_with_what_to_do(tmp_path: Path) -> None:
     async with head_in(tmp_path / "one") as home:
         wrong = read_token(home.token().head, f"other.{home.token().fingerprint}")
