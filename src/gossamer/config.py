@@ -337,6 +337,13 @@ class ScheduleConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The time zone of these hours, such as "Europe/Berlin" or "UTC"; "" is the machine's."""
 
 
+class ClusterConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a crawl on several machines is shared out."""
+
+    split_urls: AtLeastOne = 200_000_000
+    """A shard that knows more URLs is split while the crawl runs, without copying what it has."""
+
+
 class HostConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of one host, by its name, with a port ("x.org:8080") or as an origin.
 
@@ -388,6 +395,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     store: StoreConfig = field(default_factory=StoreConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    cluster: ClusterConfig = field(default_factory=ClusterConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
     host: dict[str, HostConfig] = field(default_factory=dict)
     """Settings of single hosts, each a table of its own such as [host."x.org"]."""

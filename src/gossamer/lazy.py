@@ -51,8 +51,9 @@ def imported(name: str) -> ModuleType:
 
 PUBLIC = {
     "api.clusters": (
-        "ClusterCrawl ClusterFacts JoinedCluster NodeFacts cluster_down cluster_drain cluster_join "
-        "cluster_node cluster_status cluster_up coordinator_folder run_shard"
+        "ClusterCrawl ClusterFacts JoinedCluster NodeFacts ShardSplit cluster_down cluster_drain "
+        "cluster_join cluster_node cluster_split cluster_status cluster_up "
+        "coordinator_folder run_shard"
     ),
     "api.kubernetes": "cluster_yaml",
     "api.console": "Console LiveSetting",
@@ -74,8 +75,8 @@ PUBLIC = {
     "api.tables": "CrawlTable LinkEntry PageRow TableFiles moment_since",
     "config": (
         "Config DedupeConfig FetchConfig FilterConfig FrontierConfig HostConfig LimitsConfig "
-        "OutageConfig PolitenessConfig ProcessConfig RobotsConfig ScheduleConfig SeenConfig "
-        "StoreConfig TrapsConfig UrlConfig WatchConfig"
+        "ClusterConfig OutageConfig PolitenessConfig ProcessConfig RobotsConfig ScheduleConfig "
+        "SeenConfig StoreConfig TrapsConfig UrlConfig WatchConfig"
     ),
     "crawl": (
         "Checkpointed Crawl Ending NearTotals Purged RebuiltState RestoredCrawl RoundTotals Seed "

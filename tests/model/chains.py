@@ -89,15 +89,6 @@ class ShardState:
 
 
 @dataclass(frozen=True)
-class Child:
-    """A shard that a split made, as its parent's manifests name it."""
-
-    shard: int
-    state: ShardState
-    files: tuple[StoredFile, ...]
-
-
-@dataclass(frozen=True)
 class Manifest:
     """A link of a shard's chain."""
 
@@ -107,7 +98,10 @@ class Manifest:
     lineage: float = 0.0
     node: int = -1
     files: tuple[StoredFile, ...] = ()
-    children: tuple[Child, ...] = ()
+    heirs: tuple[int, ...] = ()
+    """The chains in which the shard goes on as two: nothing comes after this."""
+    part: tuple[int, int, bool] | None = None
+    """All of this is of a shard that was split: its owner keeps one range, and perhaps the rest."""
     is_settled: bool = True
     """Nobody who had the shard before its writer may still be asking for pages."""
     is_last: bool = False
@@ -120,8 +114,8 @@ class Charter:
 
     ranges: dict[int, tuple[int, int]]
     nonce: float = 0.0
-    intent: tuple[int, int, int] | None = None
-    """A split that is wanted: parent, where, child."""
+    intent: tuple[int, int, int, int] | None = None
+    """A split that is wanted: the shard, where, and the chains of both halves."""
     is_ended: bool = False
 
 
@@ -170,7 +164,6 @@ class ModelStore:
             for link in links.values():
                 if isinstance(link, Manifest):
                     named.update(file.name for file in link.files)
-                    named.update(file.name for child in link.children for file in child.files)
         self._unnamed = {
             name: self._unnamed.get(name, now) for name in self.files if name not in named
         }

@@ -32,7 +32,8 @@ class Coordinator:
         self._round, self._round_at = 0, 0
         self._answers: dict[int, Idle] = {}
         self._last_answers: dict[int, Idle] = {}
-        self._found: dict[int, tuple[int, int]] = {}
+        self._closing: Hold | None = None
+        """A link under way that closes the chain of a shard which is split."""
         self._moves: dict[int, int] = {}
         """By shard that was told to end: where it is to go on."""
 
@@ -65,7 +66,7 @@ class Coordinator:
                 self._beat += 1
                 self.world.store.alive = (self.hold.number, self._beat)
         elif luck < 0.60 and not self.is_cut:
-            self._look_after_shards()
+            self.look_after_shards()
         elif luck < 0.75:
             self.go_round()
         elif luck < 0.78 and not self.is_cut:
@@ -113,7 +114,7 @@ class Coordinator:
 
     def adopt(self) -> None:
         """Go on with some of the processes that run; the others are claimed anew."""
-        for shard in self.charter.ranges:
+        for shard in (*self.charter.ranges, *(self.charter.intent or ())[2:]):
             owner = self.world.newest_owner(shard)
             if owner is not None and not owner.is_frozen and self.world.dice.random() < 0.5:
                 self.owners[shard] = owner
@@ -128,22 +129,94 @@ class Coordinator:
 
     # ---------------------------------------------------------------- shards
 
-    def _look_after_shards(self) -> None:
-        """Name children that were found, and start one shard that does not run."""
+    def look_after_shards(self) -> None:
+        """Go on with a split, or start one shard that does not run."""
         if self.hold.offered is not None:
             self._go_on_with(self.charter)
             return
-        dead = [s for s in self.charter.ranges if not self.runs(s)]
-        begun = [shard for shard in self.charter.ranges if self.world.store.newest(shard)]
-        for shard in begun if dead else ():
-            self._note_children(shard, self.world.store.manifest(shard))
-        if self._found:
-            ranges = {**self.charter.ranges, **self._found}
-            self._plan = None
-            self._go_on_with(replace(self.charter, ranges=ranges, intent=None))
-        elif dead:
+        wanted = list(self.charter.ranges)
+        if self.charter.intent is not None:
+            if self._go_on_with_split():
+                return
+            if self._is_closed:
+                wanted.remove(self.charter.intent[0])
+                wanted += self.charter.intent[2:]
+        dead = [shard for shard in wanted if not self.runs(shard)]
+        if dead:
             shard = self.world.dice.choice(dead)
             self.issue(shard, self._moves.get(shard))
+
+    @property
+    def _is_closed(self) -> bool:
+        """True if the shard of a split goes on as two, and not as one again."""
+        assert self.charter.intent is not None
+        shard, _, first, _ = self.charter.intent
+        store = self.world.store
+        if not self.world.rules.splits_close_by_a_link:
+            return bool(store.newest(first))
+        return bool(store.manifest(shard).heirs)
+
+    def _go_on_with_split(self) -> bool:
+        """Take one step of a split; return False if something else is to be done."""
+        assert self.charter.intent is not None
+        shard, middle, first, second = self.charter.intent
+        store, rules = self.world.store, self.world.rules
+        last, owner = store.manifest(shard), self.owners.get(shard)
+        if not self._is_closed:
+            may_close = last.is_last or not rules.splits_close_what_has_ended
+            if self.runs(shard) and may_close and not last.is_last:
+                return self._close(last)
+            if self.runs(shard):
+                assert owner is not None
+                if owner.is_open and not owner.is_stopping and self.speaks:
+                    owner.inbox.append(("end", self.reign, 0))
+                return False
+            return may_close and self._close(last)
+        if not store.newest(second):
+            store.create(first, 1, self._half(last, is_first=True))
+            store.create(second, 1, self._half(last, is_first=False))
+            return True
+        are_shipped = all(store.manifest(one).part is None for one in (first, second))
+        if not (are_shipped or not rules.splits_ship_before_they_count):
+            return False
+        low, high = self.charter.ranges[shard]
+        ranges = {one: r for one, r in self.charter.ranges.items() if one != shard}
+        ranges |= {first: (low, middle), second: (middle, high)}
+        self._plan = None
+        self._go_on_with(replace(self.charter, ranges=ranges, intent=None))
+        return True
+
+    def _close(self, last: Manifest) -> bool:
+        """Close the chain of a shard that has ended, by an epoch of our own."""
+        assert self.charter.intent is not None
+        shard, _, first, second = self.charter.intent
+        if not self.world.rules.splits_close_by_a_link:
+            self.world.store.create(first, 1, self._half(last, is_first=True))
+            return True
+        if self._closing is None:
+            self._closing = Hold(self.world, shard)
+            self._closing.read()
+            if self._closing.link is not last or last.epoch >= self.hold.number:
+                self._closing = None
+                self._plan = None
+                self._go_on_with(self.charter)  # its number is an epoch that nobody else has
+                return True
+        nonce = self.world.dice.random()
+        closing = replace(
+            last, epoch=self.hold.number, nonce=nonce, heirs=(first, second), is_last=True
+        )
+        if self._closing.offer(self._closing.offered or closing) is not Outcome.UNKNOWN:
+            self._closing = None
+        return True
+
+    def _half(self, last: Manifest, *, is_first: bool) -> Manifest:
+        """Return the first manifest of one half."""
+        assert self.charter.intent is not None
+        _, middle, first, second = self.charter.intent
+        state = last.state
+        low, high = (state.low, middle) if is_first else (middle, state.high)
+        nonce = (first if is_first else second) + 2.0
+        return replace(last, heirs=(), part=(low, high, is_first), nonce=nonce, is_last=True)
 
     def runs(self, shard: int) -> bool:
         return shard in self.owners and self.owners[shard].is_alive
@@ -162,7 +235,7 @@ class Coordinator:
         offered = self.hold.offered or replace(charter, nonce=self.world.dice.random())
         assert isinstance(offered, Charter)
         if self._rewrite(offered) is Outcome.OURS:
-            self._found = {s: r for s, r in self._found.items() if offered.ranges.get(s) != r}
+            self.bounds = {s: n for s, n in self.bounds.items() if self._knows(s)}
             if self._plan is not None:
                 self._start(*self._plan)
             self._plan = None
@@ -179,7 +252,7 @@ class Coordinator:
         """Have a shard end and go on elsewhere: it ships, its last manifest says so, it ends."""
         owner = self.owners.get(shard)
         is_free = self.hold.offered is None and self.speaks and not self.is_cut
-        if not is_free or owner is None or not owner.is_open or owner.split:
+        if not is_free or owner is None or not owner.is_open or not owner.counts:
             return
         node = (owner.node + 1 + self.world.dice.randrange(NODES - 1)) % NODES
         self._moves[shard] = node
@@ -187,29 +260,22 @@ class Coordinator:
         if not self.world.rules.moves_wait_for_the_end:
             self.issue(shard, node)
 
-    def _note_children(self, shard: int, manifest: Manifest) -> None:
-        """Remember the children that a manifest names and the charter does not."""
-        for child in manifest.children:
-            if child.shard not in self.charter.ranges:
-                self._found[child.shard] = (child.state.low, child.state.high)
-                self._found[shard] = (manifest.state.low, manifest.state.high)
+    def _knows(self, shard: int) -> bool:
+        """Return True of a shard that the charter names, or wants."""
+        return shard in self.charter.ranges or shard in (self.charter.intent or ())[2:]
 
     def split(self, shard: int) -> None:
-        """Have a shard split: first the intent, then its owner writes the manifest."""
+        """Have a shard split: first the intent, for whoever coordinates."""
         owner = self.owners.get(shard)
         is_free = self.hold.offered is None and self.speaks and not self.is_cut
-        if not is_free or owner is None or not owner.is_open or owner.split:
+        is_free = is_free and self.charter.intent is None and shard in self.charter.ranges
+        if not is_free or owner is None or not owner.is_open:
             return
         low, high = owner.state.low, owner.state.high
-        child = self.world.new_shard()
-        if high - low < 4 or child is None:
+        if high - low < 4 or (chains := self.world.new_chains()) is None:
             return
-        middle = (low + high) // 2
         self._plan = None
-        self._go_on_with(replace(self.charter, intent=(shard, middle, child)))
-        is_written = self.is_alive and self.hold.offered is None
-        if is_written and owner.checkpoint is None and owner.leader is self:
-            owner.split = (middle, child)
+        self._go_on_with(replace(self.charter, intent=(shard, (low + high) // 2, *chains)))
 
     # ---------------------------------------------------------------- grants and the end
 
@@ -217,8 +283,6 @@ class Coordinator:
         """Hear of a shard that has been claimed, and of the pages that it has."""
         if self.is_alive and self.owners.get(owner.shard) is owner:
             self.bounds[owner.shard] = pages
-            if self.world.rules.knows_children_before_the_end:
-                self._note_children(owner.shard, owner.manifest)
 
     def granted(self, owner: "Owner", wanted: int) -> bool:
         """Grant pages to a shard, as far as the limit allows; return False if there are none."""
@@ -260,15 +324,12 @@ class Coordinator:
         is_spent = self.bounds.keys() >= ranges.keys() and (
             sum(self.bounds.values()) >= self.world.limit
         )
-        if self.world.rules.knows_children_before_the_end:
-            for shard, answer in self._answers.items():
-                self._note_children(shard, answer.manifest)
         is_same = self._last_answers.keys() == self._answers.keys() and all(
             (last.epoch, last.commits) == (self._answers[s].epoch, self._answers[s].commits)
             for s, last in self._last_answers.items()
         )
         is_idle = all(answer.is_idle for answer in self._answers.values())
-        return is_same and is_idle and (is_dry or is_spent) and not self._found
+        return is_same and is_idle and (is_dry or is_spent)
 
     def _end(self) -> None:
         """Write into the charter that the crawl is finished."""

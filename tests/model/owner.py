@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.model.chains import (
-    Child,
     Hold,
     LetterKey,
     Lost,
@@ -105,7 +104,6 @@ class Owner:
         self.allowance, self.is_waiting = 0, False
         self.shipped = 0
         self.checkpoint: Checkpoint | None = None
-        self.split: tuple[int, int] | None = None
         self.is_alive, self.is_frozen, self.is_cut, self.is_stopping = True, False, False, False
         self._owed: list[Debt] = []
         self._claim: Manifest | None = None
@@ -150,7 +148,7 @@ class Owner:
             newest = self._newest()
             if not rules.epochs_are_issued:
                 self.epoch = newest.epoch + 1
-            if newest.epoch >= self.epoch:
+            if newest.epoch >= self.epoch or newest.heirs:
                 return self.die()
             local = self.world.disks.get((self.node, self.shard))
             self._is_local = local is not None and self._fits(local, newest)
@@ -176,10 +174,6 @@ class Owner:
 
     def _newest(self) -> Manifest:
         found = self.hold.read()
-        if found is None:
-            child = self.world.child(self.shard)
-            self.world.store.create(self.shard, 1, Manifest(child.state, files=child.files))
-            found = self.hold.read()
         assert isinstance(found, Manifest)
         return found
 
@@ -214,7 +208,19 @@ class Owner:
                 what = "missing" if found is None else "another's"
                 raise Lost(f"shard {self.shard}: file {file.name} is {what}")
             return
-        self._open(Disk(self.manifest.lineage, self.epoch, self.manifest.state.copy()))
+        self._open(Disk(self.manifest.lineage, self.epoch, self._part()))
+
+    def _part(self) -> ShardState:
+        """Return what the manifest leaves to us: after a split, a half."""
+        whole, part = self.manifest.state, self.manifest.part
+        if part is None:
+            return whole.copy()
+        low, high, is_first = part
+        state = whole.half(self.world.points, low, high)
+        if is_first:
+            state.stored, state.copies = list(whole.stored), dict(whole.copies)
+            state.outbox = dict(whole.outbox)
+        return state
 
     def _open(self, disk: Disk) -> None:
         self.disk = self.world.disks[self.node, self.shard] = disk
@@ -242,6 +248,8 @@ class Owner:
         if self.hold.is_expired or self.hold.is_lost:
             return self.die()
         self.listen()
+        if not self.counts and self.world.rules.heirs_wait_for_the_charter:
+            return self.ship() if self.shipped < 0 else self.hold.confirm()
         luck = self.world.dice.random()
         if luck < 0.30:
             self.fetch()
@@ -256,6 +264,11 @@ class Owner:
         elif self.state.queue and not self.allowance and not self.is_waiting:
             self.is_waiting = self.leader.granted(self, len(self.state.queue))
         return None
+
+    @property
+    def counts(self) -> bool:
+        """True if the charter names our chain."""
+        return self.shard in self.world.charter.ranges
 
     def is_mine(self, url: int) -> bool:
         return self.state.low <= self.world.points[url] < self.state.high
@@ -276,7 +289,7 @@ class Owner:
         """Begin a request, if one is allowed."""
         world, state = self.world, self.state
         is_allowed = world.now >= self._not_before and self.hold.is_leased and self.allowance
-        if not is_allowed or self.split or self.is_stopping:
+        if not is_allowed or self.is_stopping:
             return
         for url in state.queue:
             point = world.points[url]
@@ -371,7 +384,7 @@ class Owner:
     def cut(self) -> None:
         """Take what is committed as the content of the next manifest."""
         is_calm = not self.hand
-        if (self.split or self.is_stopping) and not is_calm:
+        if self.is_stopping and not is_calm:
             return
         state = self.saved().state
         content = replace(
@@ -380,19 +393,9 @@ class Owner:
             nonce=self.world.dice.random(),
             is_settled=self.world.now >= self._not_before or self.manifest.is_settled,
             is_last=self.is_stopping,
+            part=None,
         )
-        if self.split:
-            content = self._divided(content, *self.split)
         self.checkpoint = Checkpoint(content, self.world.now)
-
-    def _divided(self, whole: Manifest, middle: int, child: int) -> Manifest:
-        """Return the manifest of a split, which names the child and fits no folder."""
-        state, points = whole.state, self.world.points
-        left = state.half(points, state.low, middle)
-        right = state.half(points, middle, state.high)
-        left.stored, left.outbox, left.copies = state.stored, state.outbox, state.copies
-        children = (*whole.children, Child(child, right, whole.files))
-        return replace(whole, state=left, children=children, lineage=self.world.dice.random())
 
     def _upload(self, checkpoint: Checkpoint) -> None:
         self._cuts += 1
@@ -410,7 +413,7 @@ class Owner:
             return self.die()  # nothing else may be offered, and its file may be swept
         if self.hold.offered is not None and not self.world.rules.offers_one_content:
             newer = replace(checkpoint.manifest, state=self.saved().state)
-            checkpoint.manifest = newer if not self.split else checkpoint.manifest
+            checkpoint.manifest = newer
         before = self.manifest
         match self.hold.offer(checkpoint.manifest):
             case Outcome.OURS:
@@ -436,7 +439,7 @@ class Owner:
         state = self.manifest.state
         for url in set(state.stored) - set(before.state.stored) - state.copies.keys():
             self.world.give_away(Original(url, self.shard, self.hold.number))
-        if self.manifest.is_last or len(self.manifest.children) > len(before.children):
+        if self.manifest.is_last:
             self.die()
 
     # ---------------------------------------------------------------- the coordinator
@@ -452,14 +455,14 @@ class Owner:
             self.allowance += number
             self.is_waiting = False
         elif what == "end":
-            self.is_stopping = self.split is None and self.checkpoint is None
+            self.is_stopping = self.checkpoint is None
         elif what == "idle?":
             self.leader.answered(self._idle(number))
 
     def _idle(self, number: int) -> Idle:
         state = self.state
         is_dry = not state.queue and not self.hand
-        is_calm = not (self.hand or state.outbox or self._owed or self.split or self.is_stopping)
+        is_calm = not (self.hand or state.outbox or self._owed or self.is_stopping)
         is_shipped = self.shipped == state.commits or not self.world.rules.idle_is_shipped
         is_idle = is_calm and is_shipped and (is_dry or not self.allowance)
         return Idle(self.shard, self.epoch, number, is_idle, is_dry, state.commits, self.manifest)

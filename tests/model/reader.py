@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.model.chains import CHARTER, Charter, Lost, Manifest, ShardState, StoredFile
+from tests.model.chains import Lost, Manifest, ShardState, StoredFile
 
 if TYPE_CHECKING:
     from tests.model.world import World
@@ -29,12 +29,15 @@ class RestoreReader:
 
     def __init__(self, world: "World") -> None:
         self.world = world
-        charter = world.store.chains[CHARTER][world.store.newest(CHARTER)]
-        assert isinstance(charter, Charter)
-        self._missing = sorted(charter.ranges)
+        self._steps = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Read everything, by the newest charter."""
+        self._ranges = self.world.charter.ranges
+        self._missing = sorted(self._ranges)
         self._taken: dict[int, tuple[int, Manifest]] = {}
         self._files: list[StoredFile] | None = None
-        self._steps = 0
 
     @property
     def has_all(self) -> bool:
@@ -49,7 +52,11 @@ class RestoreReader:
         if self._missing:
             self._read(self._missing.pop())
         elif self._files is None:
-            self._missing = sorted(self._behind()) if self.world.rules.readers_go_forward else []
+            rules = self.world.rules
+            if rules.readers_look_again and self._ranges != self.world.charter.ranges:
+                self._begin()
+                return False
+            self._missing = sorted(self._behind()) if rules.readers_go_forward else []
             if not self._missing:
                 self._files = [f for _, manifest in self._taken.values() for f in manifest.files]
         elif self._files:
@@ -63,26 +70,16 @@ class RestoreReader:
     def _read(self, shard: int) -> None:
         store = self.world.store
         number = store.newest(shard)
-        if number:
-            self._taken[shard] = (number, store.manifest(shard))
-            return
-        named = {c.shard: c for _, m in self._taken.values() for c in m.children}
-        if shard in named:  # it has not begun: its first manifest follows from its parent's
-            child = named[shard]
-            self._taken[shard] = (0, Manifest(child.state, files=child.files))
+        self._taken[shard] = (number, store.manifest(shard))
 
     def _behind(self) -> set[int]:
         """Return the shards whose manifests are behind what others rely on."""
         behind = set()
-        named = {c.shard for _, m in self._taken.values() for c in m.children}
         for _, manifest in self._taken.values():
             for shard, number in manifest.state.relies.items():
-                if shard not in self._taken or self._taken[shard][0] < number:
+                if shard in self._taken and self._taken[shard][0] < number:
                     behind.add(shard)
-        covered = sum(m.state.high - m.state.low for _, m in self._taken.values())
-        if covered != self.world.span:  # a child without its parent's split
-            behind |= self._taken.keys() - named
-        return behind | (named - self._taken.keys())
+        return behind
 
     def verdict(self) -> Verdict:
         """Judge the crawl that goes on from there."""

@@ -42,7 +42,12 @@ class Rules:
     readers_go_forward: bool = True
     waits_for_all_before_granting: bool = True
     gives_up_grants: bool = True
-    knows_children_before_the_end: bool = True
+    splits_close_what_has_ended: bool = True
+    splits_close_by_a_link: bool = True
+    splits_ship_before_they_count: bool = True
+    heirs_wait_for_the_charter: bool = True
+    readers_look_again: bool = True
+    """Whoever reads a set of manifests reads the charter after it, too."""
     moves_wait_for_the_end: bool = True
     gives_away_what_is_shipped: bool = True
     copies_rely_on_originals: bool = True
@@ -71,7 +76,11 @@ VARIANTS = {
     "readers_go_forward": "a restore takes manifests that rely on newer ones",
     "waits_for_all_before_granting": "a new coordinator grants before all have joined",
     "gives_up_grants": "unused grants of an old coordinator are kept",
-    "knows_children_before_the_end": "a child that the charter does not have is forgotten",
+    "splits_close_what_has_ended": "a shard is split by its newest manifest while it runs",
+    "splits_close_by_a_link": "both halves begin, and nothing in the shard's chain says so",
+    "splits_ship_before_they_count": "both halves count while each has everything",
+    "heirs_wait_for_the_charter": "a half crawls before the charter names it",
+    "readers_look_again": "a reader does not notice that a shard was split meanwhile",
     "moves_wait_for_the_end": "who was told to end is taken to have ended",
     "gives_away_what_is_shipped": "a page is named as an original before it is shipped",
     "copies_rely_on_originals": "a copy's manifest does not name the one that has its original",

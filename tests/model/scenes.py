@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 from tests.model.chains import land
 from tests.model.coordinator import MOST_ROUND, Coordinator
 from tests.model.owner import Owner
+from tests.model.reader import RestoreReader
 from tests.model.rules import DAY, GAP, KEPT, LEASE, Rules
 from tests.model.world import RunOutcome, Web, World
 
@@ -306,20 +307,90 @@ def asked(stage: Stage) -> None:
                 owner.listen()
 
 
-def child_of_an_old_order(rules: Rules) -> RunOutcome:
-    """An owner splits as the old coordinator said, after the new one has read its manifest."""
-    stage = staged(rules, HALVES)
+def parted(stage: Stage, *, is_settled: bool = True) -> list[Owner]:
+    """Have the coordinator go on with a split, as far as it gets; return the halves that run."""
+    world, leader = stage.world, stage.leader
+    for _ in range(20):
+        halves = [one for shard, one in leader.owners.items() if shard > 2]
+        for one in (stage.owners[0], *halves):
+            if one.is_alive and not one.is_open:
+                one.claim()
+                while one.is_alive and not one.is_open:
+                    one.restore()
+            if one.is_open:
+                one.listen()
+                shipped(one)
+        are_shipped = len(halves) == 2 and all(one.shipped >= 0 for one in halves)
+        if world.charter.intent is None or (are_shipped and not is_settled):
+            break
+        leader.look_after_shards()
+    for one in halves:
+        confirmed(one)
+        one.allowance = 100
+    return halves
+
+
+def half_of_a_shard_that_runs(rules: Rules) -> RunOutcome:
+    """A shard has not heard yet that it is to be split, and has its lease."""
+    stage = staged(rules, SAME_HOST)
     world, owner = stage.world, stage.owners[0]
     crawled(owner)
-    stage.leader.split(0)
-    stage = Stage(world, led(world), stage.owners)
-    for shard in (1, 2):
-        stage.owners[shard] = opened(stage.leader, shard, shard)
-        shipped(stage.owners[shard])
     shipped(owner)
-    stage.owners[0] = opened(stage.leader, 0, 0)
-    shipped(stage.owners[0])
-    asked(stage)
+    confirmed(owner)
+    stage.leader.split(0)
+    for _ in range(2):
+        stage.leader.look_after_shards()
+    owner.inbox.clear()
+    halves = parted(stage)
+    world.now += GAP
+    for one in (*halves, owner):
+        one.fetch()
+    return ended(stage)
+
+
+def claim_comes_after_the_split(rules: Rules) -> RunOutcome:
+    """A process that was started long ago claims a shard when it has been split."""
+    stage = staged(rules, SAME_HOST)
+    world, leader, owner = stage.world, stage.leader, stage.owners[0]
+    crawled(owner)
+    shipped(owner)
+    leader.issue(0, 1)
+    late, leader.owners[0] = leader.owners[0], owner
+    leader.split(0)
+    halves = parted(stage)
+    late.claim()
+    while late.is_alive and not late.is_open:
+        late.restore()
+    late.allowance = 100
+    if late.is_open:
+        confirmed(late)
+    world.now += GAP + LEASE
+    for one in (*halves, late):
+        if one.is_open:
+            confirmed(one)
+            one.fetch()
+    return ended(stage)
+
+
+def half_takes_letters_too_early(rules: Rules) -> RunOutcome:
+    """Both halves have shipped; the charter does not name them yet, and a letter comes."""
+    stage = staged(rules, ([25, 15], [[1], [0]]))
+    world, sender = stage.world, stage.owners[1]
+    crawled(sender)
+    shipped(sender)
+    stage.leader.split(0)
+    halves = parted(stage, is_settled=False)
+    sender.send()
+    delivered(world)
+    for one in (*halves, *halves):
+        shipped(one)
+    delivered(world)
+    shipped(sender)
+    reader = RestoreReader(world)
+    world.readers.append(reader)
+    while not reader.step():
+        continue
+    world.note(reader)
     return ended(stage)
 
 
@@ -366,7 +437,24 @@ def moved_shard_has_not_heard(rules: Rules) -> RunOutcome:
     leader.move(0)
     if leader.owners[0] is owner:  # silent for long: it is started elsewhere all the same
         leader.issue(0, 1)
-    successor = leader.owners[0]
+    both_fetch(world, owner, leader.owners[0])
+    return ended(stage)
+
+
+def shard_is_taken_for_dead(rules: Rules) -> RunOutcome:
+    """A shard is silent for long and is started elsewhere; it runs, and has its lease."""
+    stage = staged(rules, SAME_HOST)
+    world, leader, owner = stage.world, stage.leader, stage.owners[0]
+    crawled(owner)
+    shipped(owner)
+    confirmed(owner)
+    leader.issue(0, 1)
+    both_fetch(world, owner, leader.owners[0])
+    return ended(stage)
+
+
+def both_fetch(world: World, owner: Owner, successor: Owner) -> None:
+    """Let a shard be claimed by another owner, and both begin a request if they may."""
     successor.claim()
     while not successor.is_open:
         successor.restore()
@@ -375,7 +463,6 @@ def moved_shard_has_not_heard(rules: Rules) -> RunOutcome:
     world.now += GAP
     successor.fetch()
     owner.fetch()
-    return ended(stage)
 
 
 Scene: TypeAlias = Callable[[Rules], RunOutcome]
@@ -391,7 +478,10 @@ SCENES: dict[str, Scene] = {
     "compares_epochs": both_copies_of_a_folder_are_used,
     "forwards_foreign_tasks": task_of_another_range,
     "idle_is_shipped": all_are_idle_and_one_has_not_shipped,
-    "knows_children_before_the_end": child_of_an_old_order,
+    "splits_close_what_has_ended": half_of_a_shard_that_runs,
+    "splits_close_by_a_link": claim_comes_after_the_split,
+    "heirs_wait_for_the_charter": half_takes_letters_too_early,
+    "has_leases": shard_is_taken_for_dead,
     "gives_up_grants": grants_of_two_coordinators,
     "epochs_are_issued": two_coordinators_start_what_died,
     "moves_wait_for_the_end": moved_shard_has_not_heard,

@@ -8,9 +8,7 @@ from typing import TypeAlias
 from tests.model.chains import (
     CHARTER,
     Charter,
-    Child,
     LatePut,
-    Lost,
     Manifest,
     ModelStore,
     Original,
@@ -22,7 +20,7 @@ from tests.model.owner import Disk, Mail, Owner, Receipt
 from tests.model.reader import RestoreReader, Verdict, judged
 from tests.model.rules import GAP, NODES, Rules
 
-URLS, HOSTS, SHARDS, MOST_SHARDS = 80, 7, 3, 6
+URLS, HOSTS, SHARDS, MOST_CHAINS = 80, 7, 3, 9
 SPAN = 64
 CONTENTS = 24
 FAULTS = 30
@@ -144,6 +142,7 @@ class World:
             for owner in self.owners
             if owner.is_open and not owner.is_frozen
             if owner.state.low <= content < owner.state.high
+            if owner.counts or not self.is_half(owner.shard)
         ]
         return self.dice.choice(found) if found else None
 
@@ -160,21 +159,24 @@ class World:
         if owner is not None and not (self.faults and self.dice.random() < 0.1):
             owner.learn(content, first)
 
-    def child(self, shard: int) -> Child:
-        """Return how a child begins, as its parent's manifests say."""
-        for parent in range(self._shards):
-            if self.store.chains[parent]:
-                for child in self.store.manifest(parent).children:
-                    if child.shard == shard:
-                        return child
-        raise Lost(f"shard {shard}: no manifest names it")
+    @property
+    def charter(self) -> Charter:
+        """Return the newest charter."""
+        found = self.store.chains[CHARTER][self.store.newest(CHARTER)]
+        assert isinstance(found, Charter)
+        return found
 
-    def new_shard(self) -> int | None:
-        """Return a number for a new shard, unless there are enough."""
-        if self._shards >= MOST_SHARDS:
+    def new_chains(self) -> tuple[int, int] | None:
+        """Return the chains of two halves, unless there are enough."""
+        if self._shards + 2 > MOST_CHAINS:
             return None
-        self._shards += 1
-        return self._shards - 1
+        self._shards += 2
+        return self._shards - 2, self._shards - 1
+
+    def is_half(self, shard: int) -> bool:
+        """Return True of a chain that a split under way is to have."""
+        intent = self.charter.intent
+        return intent is not None and shard in intent[2:]
 
     def newest_owner(self, shard: int) -> Owner | None:
         """Return the process that was started last for a shard, if it has begun."""
@@ -207,7 +209,12 @@ class World:
             assert isinstance(charter, Charter)
             is_stale = self.dice.random() < 0.4
             shard = self.shard_of(letter.url, self._stale_ranges if is_stale else charter.ranges)
+            is_wary = self.rules.heirs_wait_for_the_charter
+            while not (shard in charter.ranges and is_wary) and self.store.manifest(shard).heirs:
+                shard = self.store.manifest(shard).heirs[0]  # the half that keeps the number
             found = [o for o in self.owners if o.shard == shard and o.is_open and not o.is_frozen]
+            if self.rules.heirs_wait_for_the_charter:
+                found = [owner for owner in found if owner.counts or not self.is_half(owner.shard)]
             if found:
                 is_last = not self.faults or self.dice.random() < 0.7
                 (found[-1] if is_last else self.dice.choice(found)).receive(letter)
@@ -257,7 +264,7 @@ class World:
             one.is_cut = True
 
     def _end(self, owner: Owner) -> None:
-        owner.is_stopping = owner.is_open and owner.split is None and owner.checkpoint is None
+        owner.is_stopping = owner.is_open and owner.counts and owner.checkpoint is None
 
     def _freeze_node(self, node: int) -> None:
         for one in (*self.owners, *self.coordinators):
@@ -310,9 +317,7 @@ class World:
 
     @property
     def is_ended(self) -> bool:
-        charter = self.store.chains[CHARTER][self.store.newest(CHARTER)]
-        assert isinstance(charter, Charter)
-        return charter.is_ended
+        return self.charter.is_ended
 
     def step(self) -> None:
         """Let everything that runs do one thing."""
@@ -344,7 +349,7 @@ class World:
         for reader in list(self.readers):
             is_next = reader.has_all or self.dice.random() < 0.05
             if is_next and reader.step():
-                self._note(reader)
+                self.note(reader)
         self.owners = [owner for owner in self.owners if owner.is_alive]
         self.coordinators = [one for one in self.coordinators if one.is_alive]
         if not any(not one.is_frozen for one in self.coordinators) and self.dice.random() < 0.05:
@@ -359,7 +364,8 @@ class World:
         elif not owner.is_cut:
             owner.restore()
 
-    def _note(self, reader: RestoreReader) -> None:
+    def note(self, reader: RestoreReader) -> None:
+        """Judge what a reader has read."""
         self.readers.remove(reader)
         found = reader.verdict()
         was = self.restored
@@ -375,7 +381,7 @@ class World:
             self.step()
         while self.readers:
             if self.readers[0].step():
-                self._note(self.readers[0])
+                self.note(self.readers[0])
         return self.outcome()
 
     def outcome(self) -> RunOutcome:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.errors import CannotGoOn, ConfigError, GossamerError
 from gossamer.linux import cores as machine_cores
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 PORT = 7420
 READY_S, RAY_READY_S = 30.0, 90.0
 LOOK_S = 0.1
+SPLITTING_S = 2.0
+"""How long a coordinator is waited for that may hang."""
 MOST_NAME = 63
 
 
@@ -48,6 +50,8 @@ class ClusterCrawl(Struct, frozen=True, kw_only=True):
     title: str
     nodes: dict[str, list[int]]
     """By machine: the shards that run there."""
+    splitting: list[int] = []
+    """A shard that is being split, and the number of the new one; none most of the time."""
 
 
 class ClusterFacts(Struct, frozen=True, kw_only=True):
@@ -60,6 +64,16 @@ class ClusterFacts(Struct, frozen=True, kw_only=True):
     """What to type on another machine; "" where that is not known."""
     nodes: list[NodeFacts]
     crawls: list[ClusterCrawl]
+
+
+class ShardSplit(Struct, frozen=True, kw_only=True):
+    """A shard is being split."""
+
+    shard: int
+    child: int
+    """The shard that will have the second half of its hosts."""
+    shards: int
+    """So many there will be."""
 
 
 class JoinedCluster(Struct, frozen=True, kw_only=True):
@@ -196,6 +210,21 @@ def cluster_status(home: Path | str | None = None) -> ClusterFacts:
 def cluster_drain(node: str, home: Path | str | None = None) -> ClusterFacts:
     """Let a machine go: its shards move to others, then it leaves the cluster."""
     return _facts(cluster_home(home), _asked(cluster_home(home), "drain", node))
+
+
+def cluster_split(store: str, shard: int | None = None) -> ShardSplit:
+    """Let a shard of a crawl that a cluster runs be split: the largest, unless one is named.
+
+    Returns when it has been decided; that it is done is seen in `cluster_status`.
+    """
+    from msgspec import convert, json
+
+    from gossamer.api.relays import asked_of_coordinator
+
+    answer = json.decode(asked_of_coordinator(store, {"ask": "split", "shard": shard}))
+    if error := answer.get("error"):
+        raise ConfigError(str(error))
+    return convert(answer, ShardSplit)
 
 
 def cluster_down(home: Path | str | None = None) -> ClusterFacts:
@@ -363,6 +392,7 @@ def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
                 node.name: sorted(one.shard for one in node.shards if one.store == crawl.store)
                 for node in answer.nodes
             },
+            splitting=_splitting(place, crawl.address),
         )
         for crawl in answer.crawls
     ]
@@ -373,6 +403,18 @@ def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
         nodes=nodes,
         crawls=crawls,
     )
+
+
+def _splitting(place: "ClusterHome", coordinator: str) -> list[int]:
+    """Return which shard a coordinator is splitting, and into which besides."""
+    from msgspec import json
+
+    from gossamer.crawl import ask_coordinator
+
+    with suppress(GossamerError):
+        told = json.decode(ask_coordinator(place, coordinator, {"ask": "splitting"}, SPLITTING_S))
+        return [told["shard"], told["child"]] if "child" in told else []
+    return []
 
 
 def _pid_of(place: "ClusterHome") -> int | None:

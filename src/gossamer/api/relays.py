@@ -116,6 +116,16 @@ class CoordinatorRelay:
         return ask_coordinator(self._home, self._address, question)
 
 
+def asked_of_coordinator(url: str, question: Mapping[str, object]) -> bytes:
+    """Return what the coordinator of a crawl answers that a cluster runs, as JSON."""
+    from gossamer.crawl import ask_coordinator
+
+    if "://" not in url:
+        raise ConfigError(f"expected the URL of a crawl's store, such as s3://..., found {url!r}")
+    charter = _charter_of(url)
+    return ask_coordinator(_home_of(charter), charter.address, question)
+
+
 def live_status(url: str, shipped: "Status") -> "Status":
     """Return what the coordinator of a crawl says of it; what was shipped if it says nothing."""
     from gossamer.crawl import ask_coordinator

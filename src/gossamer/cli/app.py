@@ -65,6 +65,7 @@ _CLUSTER_VERBS: dict[str, str] = {
     "join": "clusters.join",
     "status": "clusters.status",
     "drain": "clusters.drain",
+    "split": "clusters.split",
     "down": "clusters.down",
     "yaml": "clusters.yaml",
     "node": "clusters.node",

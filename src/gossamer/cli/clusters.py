@@ -124,6 +124,29 @@ def drain(
     _tell_facts(gossamer.cluster_drain(node, home), json=json)
 
 
+def split(
+    store: Annotated[str, argument(metavar="URL", help="The crawl's store.")],
+    *,
+    shard: Annotated[
+        int | None,
+        option("--shard", metavar="N", min=0, help="Which shard; the largest.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Split a shard that grew too large in two, while the crawl runs; nothing is copied.
+
+    Only that shard stands still meanwhile; the others start again one by one, to learn of it.
+    """
+    import gossamer
+
+    told = gossamer.cluster_split(store, shard)
+    if json:
+        print_json(as_json(told))
+        return
+    line = f"shard {told.shard} is being split: half of its hosts will be shard {told.child}'s"
+    out().print(harmless(f"{line}; `gossamer cluster status` shows it"), markup=False)
+
+
 def down(*, home: Home = None, json: Json = False) -> None:
     """End the crawls of the cluster cleanly, as Ctrl-C does, and then the cluster."""
     import gossamer
@@ -159,6 +182,9 @@ def _tell_facts(facts: "ClusterFacts", *, json: bool) -> None:
             if shards:
                 numbers = ", ".join(map(str, shards))
                 show.print(harmless(f"  {name}: shards {numbers}"), markup=False)
+        if crawl.splitting:
+            shard, child = crawl.splitting
+            show.print(f"  shard {shard} is being split into {shard} and {child}", markup=False)
     if facts.join:
         show.print("to join it:", markup=False)
         show.print(harmless(f"  {facts.join}"), markup=False, soft_wrap=True)

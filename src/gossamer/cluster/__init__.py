@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from gossamer.cluster.address_clocks import FileAddressClocks
     from gossamer.cluster.address_owners import OwnedAddressClocks
     from gossamer.cluster.certificates import client_context, fingerprint, server_context
-    from gossamer.cluster.charter import Charter, read_charter, renew_charter, write_charter
+    from gossamer.cluster.charter import (
+        Charter,
+        encoded_charter,
+        read_charter,
+        renew_charter,
+        write_charter,
+    )
     from gossamer.cluster.connection import (
         Connection,
         address_of,
@@ -126,7 +132,7 @@ else:
             "address_clocks": "FileAddressClocks",
             "address_owners": "OwnedAddressClocks",
             "certificates": "client_context fingerprint server_context",
-            "charter": "Charter read_charter renew_charter write_charter",
+            "charter": "Charter encoded_charter read_charter renew_charter write_charter",
             "connection": (
                 "Connection address_of bound_socket join_address listen own_address reason_of "
                 "split_address"

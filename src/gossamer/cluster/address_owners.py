@@ -41,12 +41,16 @@ class AddressOwners:
         self._way_to = way_to
         self._own: OwnClocks | None = None
         self._now: Callable[[], float] = lambda: 0.0
+        self._owns: Callable[[str], bool] = lambda _address: True
         self._ticket = 0
         self._waiting: dict[int, asyncio.Future[float]] = {}
 
-    def open(self, own: OwnClocks, now: Callable[[], float]) -> None:
-        """Answer others by our machine's clocks from now on."""
-        self._own, self._now = own, now
+    def open(self, own: OwnClocks, now: Callable[[], float], owns: Callable[[str], bool]) -> None:
+        """Answer others by our machine's clocks from now on, about addresses that are ours.
+
+        Who asks about another has not heard of a split: without an answer it asks again later.
+        """
+        self._own, self._now, self._owns = own, now, owns
 
     async def ask(self, owner: int, address: str, gap_s: float) -> float | None:
         """Return how long to wait for an address, 0 if it is taken; None if nobody answers."""
@@ -83,10 +87,12 @@ class AddressOwners:
         match message:
             case AddressTouch(address=address, gap_s=gap_s):
                 self._own.touch(address, gap_s, now)
-            case AddressAsk(ticket=ticket, address=address, gap_s=gap_s):
+            case AddressAsk(ticket=ticket, address=address, gap_s=gap_s) if self._owns(address):
                 until = self._own.grant(address, gap_s, now)
                 wait_s = 0.0 if until is None else max(until - now, 0.001)
                 way.send(AddressGrant(ticket, wait_s))
+            case _:
+                return
 
 
 class OwnedAddressClocks:
@@ -125,11 +131,19 @@ class OwnedAddressClocks:
         else:
             self._owners.tell(owner, address, gap_s)
 
+    def owns(self, address: str) -> bool:
+        """Return True if an address is ours to grant."""
+        return self._owner_of(_key(address)) == self._shard
+
     def _owner(self, address: str) -> int:
         if self._is_one_machine():
             return self._shard
-        return self._owner_of(xxh3_64_intdigest(address.encode()))
+        return self._owner_of(_key(address))
 
     def close(self) -> None:
         """Release the clocks of this machine."""
         self._own.close()
+
+
+def _key(address: str) -> int:
+    return xxh3_64_intdigest(address.encode())

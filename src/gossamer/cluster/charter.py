@@ -147,14 +147,15 @@ def _damaged(path: Path, found: str) -> CorruptFile:
 def write_charter(path: Path, charter: Charter) -> None:
     """Replace the charter, durably: what it says is true from here on."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, _encoded(charter))
+    replace_file(path, encoded_charter(charter))
 
 
 def renew_charter(path: Path, charter: Charter) -> None:
     """Give the file of an older version a checksum."""
-    if path.exists() and path.read_bytes() != _encoded(charter):
+    if path.exists() and path.read_bytes() != encoded_charter(charter):
         write_charter(path, charter)
 
 
-def _encoded(charter: Charter) -> bytes:
+def encoded_charter(charter: Charter) -> bytes:
+    """Return the file of a charter."""
     return msgspec.json.encode({**_values(charter), "crc32": _checksum(charter)})

@@ -28,6 +28,11 @@ class KeysInHand:
         self._told = [_Told()] * shards
         self._losses: list[dict[int, int]] = [{} for _ in range(shards)]
 
+    def add_shard(self) -> None:
+        """Count one shard more, which has nothing in hand."""
+        self._told.append(_Told())
+        self._losses.append({})
+
     def note(self, shard: int, keys: Sequence[int], alone: int) -> None:
         """Note what a shard has in hand now."""
         self._told[shard] = _Told(keys, alone)

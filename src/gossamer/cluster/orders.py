@@ -70,6 +70,10 @@ class Outages:
         self._asked_at = 0.0
         self._asks: dict[int, int] = {}
 
+    def add_shard(self) -> None:
+        """Count one shard more."""
+        self._shards += 1
+
     def note(self, shard: int, told: ShardOutages, now: float) -> None:
         """Note how a shard stands."""
         self._told[shard] = told, now
@@ -203,6 +207,10 @@ class ProbationShare:
         self._shards = shards
         self._told: dict[int, ShardProbation] = {}
         self._slices: deque[_Slice] = deque()
+
+    def add_shard(self) -> None:
+        """Count one shard more."""
+        self._shards += 1
 
     def note(self, shard: int, told: ShardProbation, now: float) -> None:
         """Note how a shard stands."""

@@ -25,6 +25,11 @@ class PageBudget:
         """Return True if somebody waits for pages and none are left."""
         return bool(self._wants) and not self.left
 
+    def add_shard(self, shard: int) -> None:
+        """Count one shard more, which has stored nothing and was granted nothing."""
+        self._shards += 1
+        self._granted[shard] = 0
+
     def join(self, shard: int, pages: int) -> None:
         """Count what a shard that starts has stored; what else it was granted before is back."""
         self._granted[shard] = pages

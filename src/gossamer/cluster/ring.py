@@ -98,6 +98,20 @@ class Ring(Struct, frozen=True, gc=False):
         """Return the first and the last point of each range of a shard."""
         return tuple((first, last) for first, last, owner in self._parts() if owner == shard)
 
+    def halved(self, shard: int, child: int) -> "Ring":
+        """Return the ring in which another shard has the second half of one's points."""
+        spans = self.spans(shard)
+        left = sum(last - first + 1 for first, last in spans) // 2
+        kept = [one for one in self.ranges if one[1] != shard]
+        for first, last in spans:
+            taken = min(left, last - first + 1)
+            left -= taken
+            if taken:
+                kept.append((first, shard))
+            if first + taken <= last:
+                kept.append((first + taken, child))
+        return Ring(_joined(sorted(kept)))
+
     def resplit(self, shards: int) -> "Ring":
         """Return the ring of the shards 0 to `shards`, of one size: as little moves as possible.
 

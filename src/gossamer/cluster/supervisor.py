@@ -192,12 +192,25 @@ class Supervisor:
         self._starter = starter
         self._number = 0
         self._is_recalling = False
+        self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
         """Run all shards until each of them has ended as it was told to."""
         async with asyncio.TaskGroup() as group:
+            self._group = group
             for member in self.members:
                 group.create_task(self._look_after(member))
+
+    def add_shard(self) -> int:
+        """Run one shard more, which has nothing yet; return its number."""
+        member = ShardHandle(shard=len(self.members))
+        self.members.append(member)
+        self.budget.add_shard(member.shard)
+        for known in (self.termination, self.outages, self.probation, self.in_hand):
+            known.add_shard()
+        if self._group is not None:
+            self._group.create_task(self._look_after(member))
+        return member.shard
 
     def dismiss(self, reason: str) -> None:
         """Tell all shards to end; those that start later are told at once."""

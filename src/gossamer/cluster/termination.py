@@ -21,6 +21,11 @@ class Termination:
         self.round = 0
         self.is_reached = False
 
+    def add_shard(self) -> None:
+        """Count one shard more, which is not idle."""
+        self._shards += 1
+        self._begin_again()
+
     def note(self, shard: int, *, is_idle: bool, commits: int, answers: int) -> None:
         """Note a shard's report; `answers` is the round that it answers, 0 if none."""
         if not is_idle:

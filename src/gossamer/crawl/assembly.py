@@ -510,9 +510,10 @@ def _open_clocks(
     network = membership.network if membership is not None else None
     if network is None:
         return own
-    network.owners.open(own, time.now)
-    owner_of, shard = place.ring.owner_of, place.shard
-    return OwnedAddressClocks(own, owner_of, shard, network.owners, lambda: network.is_one_machine)
+    owners, owner_of = network.owners, place.ring.owner_of
+    clocks = OwnedAddressClocks(own, owner_of, place.shard, owners, lambda: network.is_one_machine)
+    owners.open(own, time.now, clocks.owns)
+    return clocks
 
 
 def _open_requester(

@@ -16,6 +16,7 @@ from msgspec import Struct, json
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
+from gossamer.cluster import Charter, Ring, encoded_charter
 from gossamer.crawl.shipping import LEASE_PARTS, boot_time, taken_over
 from gossamer.crawl.takeover import expect_idle
 from gossamer.errors import CannotGoOn, ConfigError, TakenOver
@@ -27,10 +28,15 @@ from gossamer.store import (
     CrawlStore,
     Objects,
     ShardManifest,
+    ShippedFile,
+    SplitIntent,
     prove_exclusive,
     prove_visible,
     require_store,
+    shipped_digest,
 )
+
+SHARDS_FILE = "state/shards.json"
 
 
 class CoordinatorOffer(Struct, frozen=True, kw_only=True):
@@ -76,10 +82,14 @@ def claim_cluster(
         generation=before.generation if before is not None else 0,
         shards=before.shards if before is not None else 0,
         ranges=before.ranges if before is not None else (),
+        chains=before.chains if before is not None else {},
+        ringed_at=before.ringed_at if before is not None else 0,
+        root=before.root if before is not None else {},
+        split=before.split if before is not None else None,
         nonce=token_hex(8),
         at=clock.wall(),
     )
-    if not store.charters.append(number + 1, json.encode(mine)):
+    if not store.charters.append(number + 1, json.encode(mine.versioned())):
         raise CannotGoOn(f"{taken_over(store)}; run the command again to look who runs it")
     claim = ClusterClaim(
         store,
@@ -105,7 +115,8 @@ def _expect_shards(offer: CoordinatorOffer, found: tuple[int, CrawlCharter] | No
         raise ConfigError(
             "--shards 1: a crawl by a cluster needs two. Leave the flag out, or the cluster"
         )
-    if has and offer.shards not in {0, has}:
+    was_split = found is not None and bool(found[1].chains)
+    if has and offer.shards not in {0, has} and not (was_split and offer.shards < has):
         raise ConfigError(
             f"--shards {offer.shards}: {offer.url} has {has}. Leave the flag out; or split it "
             f"first: `gossamer crawl --into DIR --store {offer.url} --shards {offer.shards} "
@@ -183,6 +194,40 @@ class ClusterClaim:
             self._issued_at = boot_time()
             return self._number
 
+    def begin_split(self, shard: int, ring: Ring) -> SplitIntent:
+        """Say in the charter that a shard is to be split, into a ring with one shard more."""
+        with self._lock:
+            intent = SplitIntent(
+                shard=shard,
+                child=self._charter.shards,
+                generation=self._number + 1,
+                ranges=ring.ranges,
+            )
+            self._append(replace(self._charter, split=intent))
+            return intent
+
+    def settle_split(self) -> None:
+        """Let what has come of a split count: from now on there is one shard more."""
+        with self._lock:
+            intent = self._charter.split
+            if intent is None:
+                return
+            ring = Ring(intent.ranges)
+            content = encoded_charter(Charter.of(ring))
+            file = ShippedFile("", len(content), shipped_digest([content]), content)
+            new = {intent.shard: intent.generation, intent.child: intent.generation}
+            self._append(
+                replace(
+                    self._charter,
+                    shards=ring.shards,
+                    ranges=ring.ranges,
+                    chains={**self._charter.chains, **new},
+                    ringed_at=self._number + 1,
+                    root={SHARDS_FILE: file},
+                    split=None,
+                )
+            )
+
     def keep(self) -> None:
         """Show that we run; raise if somebody else has claimed the crawl."""
         with self._lock:
@@ -203,7 +248,7 @@ class ClusterClaim:
                 self.store.objects.delete([ALIVE])
 
     def _append(self, charter: CrawlCharter) -> None:
-        charter = replace(charter, nonce=token_hex(8), at=self._clock.wall())
+        charter = replace(charter.versioned(), nonce=token_hex(8), at=self._clock.wall())
         if not self.store.charters.append(self._number + 1, json.encode(charter)):
             raise TakenOver(taken_over(self.store))
         self._number += 1

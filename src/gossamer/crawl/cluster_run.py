@@ -173,10 +173,16 @@ def _ask_ray(home: ClusterHome, ask: str) -> HeadAnswer:
     return HeadAnswer(nodes, [CoordinatorHello(*one) for one in sorted(running)])
 
 
-def ask_coordinator(home: ClusterHome, address: str, question: Mapping[str, object]) -> bytes:
+def ask_coordinator(
+    home: ClusterHome, address: str, question: Mapping[str, object], limit_s: float | None = None
+) -> bytes:
     """Return what the coordinator of a crawl answers that a cluster runs, as JSON."""
     home.membership()
-    return asyncio.run(_ask_coordinator(home, address, question))
+    asked = _ask_coordinator(home, address, question)
+    try:
+        return asyncio.run(asyncio.wait_for(asked, limit_s))
+    except TimeoutError as error:
+        raise CannotGoOn(f"the coordinator at {address} gave no answer in {limit_s:g} s") from error
 
 
 async def _ask_coordinator(
@@ -320,14 +326,16 @@ def claim_work(
 
 def bring_settings(claim: ClusterClaim, folder: CrawlFolder) -> bool:
     """Bring what the crawl was asked from the store; return False of a new one."""
-    found = claim.store.manifest(claim.charter.generation, 0)
+    found = claim.store.newest_of(claim.charter, 0)
     if found is None or not found[1].root:
         return False
     restore_root(claim.store, found[1], folder)
     return True
 
 
-def start_of(fleet: Fleet, number: int, right: ShardRight, coordinator: int) -> StartShard:
+def start_of(
+    fleet: Fleet, number: int, right: ShardRight, coordinator: int, ring: Ring
+) -> StartShard:
     """Return what a shard on another machine is told that starts at this moment."""
     root = fleet.folder.root
     if fleet.config.dedupe.near:
@@ -336,7 +344,7 @@ def start_of(fleet: Fleet, number: int, right: ShardRight, coordinator: int) -> 
     return StartShard(
         coordinator=coordinator,
         right=right,
-        ranges=fleet.ring.ranges,
+        ranges=ring.ranges,
         config=msgspec.to_builtins(fleet.config),
         kept=msgspec.to_builtins(load_crawl_config(root)),
         secrets=msgspec.to_builtins(read_secrets(root)),

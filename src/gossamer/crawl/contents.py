@@ -394,7 +394,10 @@ class SharedContents:
 
     def _take_news(self, sender: int, fingerprint: int, news: ContentNews) -> None:
         first = self._seen.first_copy(fingerprint)
-        if news.original is None:
+        if self._ring.owner_of(fingerprint) != self._shard:  # since a split: it is passed on
+            if fingerprint not in self._news:
+                self._tell(fingerprint, news)
+        elif news.original is None:
             self._seen.forget(fingerprint, news.url)
         elif first is None or first.url == news.url:
             self._seen.remember(fingerprint, news.original)

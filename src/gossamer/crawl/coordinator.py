@@ -25,6 +25,7 @@ from gossamer.cluster import (
     NodeState,
     PlacedNode,
     ProcessEnded,
+    Ring,
     ShardAddresses,
     ShardEnded,
     ShardEngine,
@@ -42,6 +43,8 @@ from gossamer.cluster import (
     server_context,
 )
 from gossamer.crawl.cluster_claim import ClusterClaim
+from gossamer.crawl.growing import GrowingFleet, ShardSplits
+from gossamer.crawl.history import LEAST_HISTORY_S, KeptHistory
 from gossamer.crawl.indexing_nodes import IndexingNodes
 from gossamer.errors import CannotGoOn, TakenOver
 from gossamer.log import tell
@@ -77,6 +80,8 @@ class PlacedShard:
     shard: int
     node: str
     process: str
+    epoch: int
+    """By which it was claimed."""
     connection: Connection[Upward]
     engine: ShardEngine
     clock: Clock
@@ -137,8 +142,8 @@ class Coordinator:
     url: str
     ship_s: float
     clock: Clock
-    orders: Callable[[int, ShardRight, int], StartShard]
-    """Makes what a shard is told, from its number, its right, and the coordinator's number."""
+    orders: Callable[[int, ShardRight, int, Ring], StartShard]
+    """Makes what a shard is told: of its number, its right, the coordinator's number, the ring."""
     answer: Answer
     say: Callable[[str], None]
     end: socket.socket
@@ -158,11 +163,20 @@ class Coordinator:
     _avoid: dict[int, str] = field(default_factory=dict)
     _addresses: dict[int, str] = field(default_factory=dict)
     _moving: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _epochs: dict[int, int] = field(default_factory=dict)
+    """By shard: what was issued last."""
+    splits: ShardSplits = field(init=False)
     _has_said_alone: bool = False
     _seen: tuple[tuple[str, bool], ...] = ()
     _steady_since: float = 0.0
     _is_over: bool = False
     """All shards have ended."""
+
+    def __post_init__(self) -> None:
+        """Know of splits that are under way."""
+        self.splits = ShardSplits(
+            claim=self.claim, clock=self.clock, running=self.running, moving=self._moving
+        )
 
     async def open(self) -> None:
         """Take calls."""
@@ -191,6 +205,7 @@ class Coordinator:
         """Start a shard on the node that is to have it, or find it running."""
         self.running.pop(shard, None)
         failures = 0
+        await self.splits.before_start(shard)
         while True:
             future: asyncio.Future[_Arrived] = asyncio.get_running_loop().create_future()
             self._waiting[shard] = future
@@ -255,7 +270,7 @@ class Coordinator:
         return [node for node in self.engine.nodes if not node.is_draining]
 
     def _wanted(self, nodes: list[NodeState]) -> dict[int, str]:
-        shards = range(self.claim.charter.shards)
+        shards = self.splits.numbers
         placed = [PlacedNode(node.name, max(1, node.cores)) for node in nodes]
         return place(shards, placed, self._last_node, self._avoid)
 
@@ -266,6 +281,7 @@ class Coordinator:
             shard=hello.shard,
             node=hello.node,
             process=hello.process,
+            epoch=hello.epoch or self._epochs.get(hello.shard, 0),
             connection=found.connection,
             engine=self.engine,
             clock=self.clock,
@@ -343,7 +359,7 @@ class Coordinator:
 
     async def _is_newest(self, hello: ShardHello) -> bool:
         """Return True if nobody has claimed a shard since."""
-        store, generation = self.claim.store, self.claim.charter.generation
+        store, generation = self.claim.store, self.splits.generation_of(hello.shard)
         found = await asyncio.to_thread(store.manifest, generation, hello.shard)
         return found is not None and found[1].epoch == hello.epoch
 
@@ -351,25 +367,28 @@ class Coordinator:
         """Return what a shard is told that starts; with an epoch that nobody has had."""
         epoch = await asyncio.to_thread(self.claim.issue)
         charter = self.claim.charter
+        self._epochs[shard] = epoch
         right = ShardRight(
             crawl=charter.crawl,
-            generation=charter.generation,
+            generation=self.splits.generation_of(shard),
             shard=shard,
             epoch=epoch,
             lease_s=charter.lease_s,
             ship_s=self.ship_s,
             must_wait=self.claim.must_wait,
         )
-        return self.orders(shard, right, self.claim.first_number)
+        return self.orders(shard, right, self.claim.first_number, self.splits.ring_of(shard))
 
     # Beside it
 
-    async def run(self, end: Callable[[str], None], move: Callable[[int], None]) -> None:
+    async def run(self, end: Callable[[str], None], fleet: GrowingFleet) -> None:
         """Keep the charter, listen to the engine, and look after shards; `end` ends the crawl."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep())
             group.create_task(self._listen(end))
-            group.create_task(self._look(move))
+            group.create_task(self._look(fleet.move))
+            group.create_task(self.splits.run(fleet))
+            group.create_task(self._keep_history())
 
     async def _keep(self) -> None:
         """Show that we run; raise if somebody else has the crawl."""
@@ -385,6 +404,17 @@ class Coordinator:
                     tell("store.away", error=str(error))
                 is_away = True
             await self.clock.sleep(self.claim.beat_s)
+
+    async def _keep_history(self) -> None:
+        """Note which checkpoints fit together, and let go what nothing needs."""
+        history = KeptHistory(self.claim.store, self.clock)
+        while not self._is_over:
+            await self.clock.sleep(max(LEAST_HISTORY_S, self.claim.beat_s))
+            if self.claim.charter.generation:
+                with suppress(
+                    CannotGoOn
+                ):  # the store is away, or ours no more: found out elsewhere
+                    await asyncio.to_thread(history.go_on, self.claim.charter)
 
     async def _listen(self, end: Callable[[str], None]) -> None:
         await self.engine.run(self._note_ended)
@@ -422,7 +452,7 @@ class Coordinator:
         seen = tuple((node.name, node.is_draining) for node in self.engine.nodes)
         if seen != self._seen:
             self._seen, self._steady_since = seen, now
-        all_run = len(self.running) == self.claim.charter.shards
+        all_run = len(self.running) == self.claim.charter.shards and not self.splits.is_busy
         is_calm = all_run and all(one.has_joined for one in self.running.values())
         if not nodes or not is_calm or now - self._steady_since < STEADY_S:
             return

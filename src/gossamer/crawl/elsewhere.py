@@ -58,21 +58,22 @@ def restore_crawl(
     found = store.charter()
     if found is None or not found[1].shards:
         raise CannotGoOn(f"{url} has no crawl: expected the URL that `crawl --store` was given")
+    _, charter = found
     if at is None:
-        manifests = store.consistent_manifests(found[1])
-        moment = max(one.at for one in manifests)
-    else:
-        moment, manifests = manifests_at(store, at)  # a moment before the first leaves no folder
+        _, charter, manifests = store.consistent_point() or (*found, [])
+        moment, root = max(one.at for one in manifests), charter.root
+    else:  # a moment before the first leaves no folder
+        moment, manifests, root = manifests_at(store, at)
     with lock_folder(folder, SystemClock()) as lock:
         if has_crawl(folder):
             raise CannotGoOn(
                 f"{folder.root} has a crawl already; nothing was changed. Give a new folder"
             )
-        restore_manifests(store, manifests, folder)
+        restore_manifests(store, manifests, folder, root=root)
         config = load_crawl_config(folder.root)
         save_crawl_config(folder.root, replace(config, store=replace(config.store, url="")))
         if at is None:
-            write_restored_identity(folder, store.objects.url, found[1])
+            write_restored_identity(folder, store.objects.url, charter)
         if shards is not None:
             ensure_shards(folder, config, shards, lock)
     files = [path for path in folder.root.rglob("*") if path.is_file()]

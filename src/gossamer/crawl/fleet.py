@@ -100,6 +100,10 @@ class Fleet:
         """Return how many shards there are."""
         return self.ring.shards
 
+    def share_out(self, ring: Ring) -> None:
+        """Ask shards by another ring from now on: one of them was split."""
+        self.ring = ring
+
     def __post_init__(self) -> None:
         """Make the supervisor; nothing runs yet."""
         if self.keeper is not None:
@@ -162,7 +166,7 @@ class Fleet:
                 if self.coordinator is not None:
                     await self.coordinator.open()
                     beside.callback(self.coordinator.close)
-                    looking = self.coordinator.run(self.supervisor.dismiss, self.supervisor.move)
+                    looking = self.coordinator.run(self.supervisor.dismiss, _Growing(self))
                     watches.append(group.create_task(looking))
                 await self.supervisor.run()
                 if self.coordinator is not None:
@@ -283,6 +287,10 @@ class Fleet:
                 url = parse(str(question.get("url", "")), self.config.urls)
                 owner = self.ring.owner_of(url.key) if url is not None else 0
                 return await self._ask(owner, dict(question))
+            case "split":
+                return await self._split(question.get("shard"))
+            case "splitting":
+                return self.coordinator.splits.under_way if self.coordinator is not None else {}
             case "settings":
                 return {"settings": self.folder.config_path.read_text(encoding="utf-8")}
             case _:
@@ -314,6 +322,15 @@ class Fleet:
                 return {}
             case other:
                 return {"error": f"unknown question {other!r}"}
+
+    async def _split(self, shard: object) -> dict[str, object]:
+        """Let the coordinator split a shard; which one, and into which, is answered at once."""
+        if self.coordinator is None:
+            return {"error": "only the shards of a crawl in a cluster are split while it runs"}
+        if self.supervisor.end_reason is not None:
+            return {"error": "the crawl is ending; start it again, and ask then"}
+        known = _Growing(self).known_urls()
+        return await self.coordinator.splits.ask(shard if isinstance(shard, int) else None, known)
 
     async def _ask(self, shard: int, question: dict[str, object]) -> dict[str, object]:
         """Return what a shard answers; why it does not, as an error to be shown."""
@@ -426,9 +443,42 @@ class Fleet:
 
     async def _ask_all(self, question: dict[str, object]) -> list[dict[str, object]]:
         """Return what all shards answer; what they said of being idle is no longer so."""
-        for shard in range(self.shards):
+        shards = range(len(self.supervisor.members))
+        for shard in shards:
             self.supervisor.termination.lost(shard)
-        return [await self._ask(number, question) for number in range(self.shards)]
+        return [await self._ask(number, question) for number in shards]
+
+
+class _Growing:
+    """A fleet as its coordinator sees it, which splits shards."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._supervisor = fleet.supervisor
+
+    @property
+    def split_urls(self) -> int:
+        return self._fleet.config.cluster.split_urls
+
+    @property
+    def count(self) -> int:
+        return len(self._supervisor.members)
+
+    @property
+    def is_ending(self) -> bool:
+        return self._supervisor.end_reason is not None
+
+    def move(self, shard: int) -> None:
+        self._supervisor.move(shard)
+
+    def add_shard(self) -> None:
+        self._supervisor.add_shard()
+
+    def share_out(self, ring: Ring) -> None:
+        self._fleet.share_out(ring)
+
+    def known_urls(self) -> dict[int, int]:
+        return {one.shard: _standing(one).known_urls for one in self._supervisor.members}
 
 
 def _standing(member: ShardHandle) -> Standing:

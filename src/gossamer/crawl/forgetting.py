@@ -12,8 +12,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from msgspec import DecodeError, Struct, json
+from msgspec.structs import replace
 
-from gossamer.crawl.history import KEPT, SETS, KeptSet, is_swept, manifests_of, moment_of, name_of
+from gossamer.crawl.history import KEPT, SETS, is_swept, moment_of, name_of, set_of
 from gossamer.durable import replace_file, sync
 from gossamer.store import CrawlCharter, CrawlFolder, CrawlStore, ShardManifest
 
@@ -76,29 +77,30 @@ def forget_noted(folder: CrawlFolder, store: CrawlStore) -> Forgotten | None:
 
 
 def _forget(store: CrawlStore, charter: CrawlCharter, note: ForgetNote) -> Forgotten | None:
-    newest = [store.manifest(charter.generation, shard) for shard in range(charter.shards)]
+    newest = [store.newest_of(charter, shard) for shard in range(charter.shards)]
     manifests = [found[1] for found in newest if found is not None]
     named = {file.name for one in manifests for file in one.objects()}
     if len(manifests) < len(newest) or named & note.objects:
         return None
     gone = 0
     for name in [one for kind in (SETS, KEPT) for one in store.objects.names(f"{kind}/")]:
-        found = manifests_of(store, name)
-        objects = {file.name for one in found or () for file in one.objects()}
+        found = set_of(store, name)
+        objects = (
+            {file.name for one in found.manifests for file in one.objects()} if found else set()
+        )
         if found is not None and not any(_is_of(one, note.names) for one in objects - named):
-            kept = KeptSet(at=moment_of(name), manifests=tuple(found))
+            kept = replace(found, at=moment_of(name))
             store.objects.put(name_of(KEPT, kept.at), json.encode(kept))  # its manifests go
             named |= objects
         else:
             gone += found is not None
             store.objects.delete([name])
     store.objects.delete(store.objects.names(f"{SETS}/"))
-    for shard in range(charter.shards):
-        chain = store.shard_chain(charter.generation, shard)
+    for chain in store.chains_of(charter):
         store.objects.delete([chain.name(number) for number in chain.numbers()[:-1]])
     there = (name for name in store.objects.names("") if is_swept(name, charter))
     over = sorted(name for name in there if name not in named)
-    made = [n for kind in MADE for n in store.objects.names(f"{charter.generation:04d}/{kind}/")]
+    made = [n for kind in MADE for n in store.objects.names(f"{charter.layout:04d}/{kind}/")]
     store.objects.delete([*made, *over])
     return Forgotten(len(over), gone)
 

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain as joined
+from typing import NamedTuple
 
 from msgspec import DecodeError, Struct, json
 
+from gossamer.clock import Clock
 from gossamer.errors import CannotGoOn
-from gossamer.store import Chain, CrawlCharter, CrawlStore, ShardManifest
+from gossamer.store import Chain, CrawlCharter, CrawlStore, ShardManifest, ShippedFile
 
 SETS, KEPT, SWEEP = "sets", "kept", "sweep"
 HOUR_S, DAY_S = 3600.0, 86400.0
@@ -27,12 +29,21 @@ LAST_MANIFESTS = 1000
 DIGITS = 15
 
 
+LEAST_HISTORY_S = 1.0
+"""Between two looks at what is new."""
+SWEEP_S = 3600.0
+
+
 class MomentSet(Struct, frozen=True, kw_only=True):
     """Which manifests were the newest of all shards at one moment."""
 
     at: float
     generation: int
     numbers: tuple[int, ...]
+    chains: dict[int, int] = {}
+    """By shard: the generation of its chain, if that is another."""
+    root: dict[str, ShippedFile] = {}
+    """Files of the whole crawl that are newer than what the manifests name."""
 
 
 class KeptSet(Struct, frozen=True, kw_only=True):
@@ -40,6 +51,16 @@ class KeptSet(Struct, frozen=True, kw_only=True):
 
     at: float
     manifests: tuple[ShardManifest, ...]
+    root: dict[str, ShippedFile] = {}
+
+
+class PastMoment(NamedTuple):
+    """A crawl as it was."""
+
+    at: float
+    manifests: list[ShardManifest]
+    root: dict[str, ShippedFile]
+    """Files of the whole crawl that are newer than what the manifests name."""
 
 
 class _Unnamed(Struct, frozen=True, kw_only=True):
@@ -48,31 +69,69 @@ class _Unnamed(Struct, frozen=True, kw_only=True):
     since: dict[str, float]
 
 
-def note_moment(store: CrawlStore, charter: CrawlCharter, last: MomentSet | None) -> MomentSet:
+class KeptHistory:
+    """The past of a crawl, while it is being made. Of one thread at a time."""
+
+    def __init__(self, store: CrawlStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._noted: MomentSet | None = None
+        self._swept_at = float("-inf")
+
+    def go_on(self, charter: CrawlCharter) -> None:
+        """Note what is the newest; now and then keep some of it, and delete what nothing needs."""
+        noted = note_moment(self._store, charter, self._noted)
+        if noted is None:
+            return
+        self._noted = noted
+        if self._clock.steady() - self._swept_at >= SWEEP_S:
+            self._swept_at = self._clock.steady()
+            keep_set(self._store, noted)
+            sweep(self._store, charter, self._clock.wall())
+
+
+def note_moment(
+    store: CrawlStore, charter: CrawlCharter, last: MomentSet | None
+) -> MomentSet | None:
     """Note which manifests are the newest, if others are than last time; return that.
 
-    They fit together: between two readings that found the same they were all the newest.
+    They fit together: between two readings that found the same they were all the newest. None if
+    the charter names other chains by then.
     """
-    chains = [store.shard_chain(charter.generation, n) for n in range(charter.shards)]
-    known = last.numbers if last is not None and last.generation == charter.generation else ()
+    chains = store.chains_of(charter)
+    is_same = last is not None and _layout_of(last) == charter.layout
+    known = last.numbers if last is not None and is_same else ()
     while (numbers := _newest(chains)) != known:
         known = numbers
-    if last is not None and (last.generation, last.numbers) == (charter.generation, numbers):
+    if last is not None and is_same and last.numbers == numbers:
         return last
+    now = store.charter()
+    if now is not None and now[1].layout != charter.layout:
+        return None
     at = max(store.manifest_of(*one).at for one in zip(chains, numbers, strict=True))
-    found = MomentSet(at=at, generation=charter.generation, numbers=numbers)
+    found = MomentSet(
+        at=at,
+        generation=charter.generation,
+        numbers=numbers,
+        chains=charter.chains,
+        root=charter.root,
+    )
     store.objects.put(name_of(SETS, at), json.encode(found))
     return found
 
 
-def manifests_at(store: CrawlStore, at: float) -> tuple[float, list[ShardManifest]]:
+def _layout_of(known: MomentSet) -> int:
+    return max((known.generation, *known.chains.values()))
+
+
+def manifests_at(store: CrawlStore, at: float) -> PastMoment:
     """Return the newest manifests that fit together and are not after a moment."""
     moments = {
         name: moment_of(name) for kind in (SETS, KEPT) for name in store.objects.names(f"{kind}/")
     }
     for name in sorted(moments, key=lambda name: moments[name], reverse=True):
-        if moments[name] <= at and (found := manifests_of(store, name)) is not None:
-            return moments[name], found
+        if moments[name] <= at and (found := set_of(store, name)) is not None:
+            return PastMoment(moments[name], list(found.manifests), found.root)
     oldest = min(moments.values(), default=None)
     known = "none is there" if oldest is None else f"the oldest is of {_text_of(oldest)}"
     raise CannotGoOn(f"{store.objects.url} has no checkpoint that is so old; {known}")
@@ -85,9 +144,8 @@ def keep_set(store: CrawlStore, last: MomentSet) -> None:
     )
     if last.at - newest < HOUR_S:
         return
-    manifests = manifests_of(store, name_of(SETS, last.at))
-    if manifests is not None:
-        kept = KeptSet(at=last.at, manifests=tuple(manifests))
+    kept = set_of(store, name_of(SETS, last.at))
+    if kept is not None:
         store.objects.put(name_of(KEPT, last.at), json.encode(kept))
 
 
@@ -128,17 +186,17 @@ def _old_moments(store: CrawlStore, now: float) -> Iterator[str]:
 
 def _old_numbers(store: CrawlStore, charter: CrawlCharter) -> Iterator[str]:
     """Return the low ends of all chains, in ascending order, but for what sets of a day name."""
-    first: dict[int, int] = {}
+    first: dict[tuple[int, int], int] = {}
     for name in store.objects.names(f"{SETS}/"):
         content = store.objects.read(name)
         with suppress(DecodeError):
             found = json.decode(content or b"", type=MomentSet)
-            if found.generation == charter.generation:
-                for shard, number in enumerate(found.numbers):
-                    first[shard] = min(number, first.get(shard, number))
+            for shard, number in enumerate(found.numbers):
+                one = found.chains.get(shard, found.generation), shard
+                first[one] = min(number, first.get(one, number))
     yield from _low_end(store.charters, None)
-    for shard in range(charter.shards):
-        yield from _low_end(store.shard_chain(charter.generation, shard), first.get(shard))
+    for shard, chain in enumerate(store.chains_of(charter)):
+        yield from _low_end(chain, first.get((charter.generation_of(shard), shard)))
 
 
 def _low_end(chain: Chain, first: int | None) -> Iterator[str]:
@@ -149,7 +207,7 @@ def _low_end(chain: Chain, first: int | None) -> Iterator[str]:
 
 def _named(store: CrawlStore, charter: CrawlCharter) -> set[str]:
     """Return every object that a manifest names which may yet be restored."""
-    newest = [store.manifest(charter.generation, shard) for shard in range(charter.shards)]
+    newest = [store.newest_of(charter, shard) for shard in range(charter.shards)]
     manifests = [found[1] for found in newest if found is not None]
     sets = (*store.objects.names(f"{SETS}/"), *store.objects.names(f"{KEPT}/"))
     kept = (manifests_of(store, name) or [] for name in sets)
@@ -164,8 +222,14 @@ def is_swept(name: str, charter: CrawlCharter) -> bool:
         return True
     if not top.isdecimal():
         return False
-    is_file = rest.partition("/")[2].startswith("files/")
-    return int(top) < charter.generation or (is_file and int(top) == charter.generation)
+    made, _, of_shard = rest.partition("/")
+    number = int(top)
+    if number > charter.layout:  # of a split that is under way, perhaps
+        return False
+    if not made.isdecimal():
+        return number < charter.layout
+    is_live = int(made) < charter.shards and charter.generation_of(int(made)) == number
+    return of_shard.startswith("files/") or not is_live
 
 
 def _unnamed(store: CrawlStore) -> dict[str, float]:
@@ -181,24 +245,32 @@ def _newest(chains: list[Chain]) -> tuple[int, ...]:
 
 
 def manifests_of(store: CrawlStore, name: str) -> list[ShardManifest] | None:
-    """Return the manifests that a set names; None if some are gone.
+    """Return the manifests that a set names; None if some are gone."""
+    found = set_of(store, name)
+    return None if found is None else list(found.manifests)
+
+
+def set_of(store: CrawlStore, name: str) -> KeptSet | None:
+    """Return a set with its manifests; None if some are gone.
 
     What cannot be read is not gone: that is raised, or its files would be taken for unnamed.
     """
     content = store.objects.read(name)
     try:
         if name.startswith(f"{KEPT}/"):
-            return list(json.decode(content or b"", type=KeptSet).manifests)
+            return json.decode(content or b"", type=KeptSet)
         found = json.decode(content or b"", type=MomentSet)
     except DecodeError as error:
         if content is None:
             return None
         raise CannotGoOn(f"{store.objects.url}/{name} is damaged: {error}") from error
-    chains = [store.shard_chain(found.generation, shard) for shard in range(len(found.numbers))]
+    generations = [found.chains.get(n, found.generation) for n in range(len(found.numbers))]
+    chains = [store.shard_chain(one, shard) for shard, one in enumerate(generations)]
     named = list(zip(chains, found.numbers, strict=True))
     if not all(store.objects.exists(chain.name(number)) for chain, number in named):
         return None
-    return [store.manifest_of(chain, number) for chain, number in named]
+    manifests = tuple(store.manifest_of(chain, number) for chain, number in named)
+    return KeptSet(at=found.at, manifests=manifests, root=found.root)
 
 
 def name_of(kind: str, at: float) -> str:

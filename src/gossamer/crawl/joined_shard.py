@@ -38,7 +38,8 @@ from gossamer.cluster import (
 )
 from gossamer.config import LimitsConfig
 from gossamer.crawl.assembly import Extras
-from gossamer.crawl.opening import lock_folder
+from gossamer.crawl.mend.narrowing import narrow_shard
+from gossamer.crawl.opening import ShardFolder, lock_folder
 from gossamer.crawl.seeds import Seed
 from gossamer.crawl.shard_claim import ClaimedShard, claim_shard
 from gossamer.crawl.shard_process import ClusterPlace, ShardOrders, ended_by
@@ -200,8 +201,12 @@ class _Joined:
                 claim_shard, folder, self._joining.store, start.right, self._node
             )
         _prepare(start, folder, self._home)
-        config = to_config(start.config)
-        ring = Ring(start.ranges)
+        config, ring = to_config(start.config), Ring(start.ranges)
+        if claimed.source is not None:
+            place = ShardFolder(folder=folder, shard=start.right.shard, ring=ring)
+            is_new = claimed.source.shard != place.shard
+            async with _beating(line, self._clock):
+                await asyncio.to_thread(narrow_shard, place, config, is_new=is_new)
         share = max(1, -(-config.concurrency // ring.shards))
         host = self._home.membership().listen or line.host
         return ShardOrders(

@@ -27,7 +27,7 @@ from msgspec import Struct, json
 
 from gossamer.clock import SystemClock
 from gossamer.cluster import Ranges, Ring, ShardChild, start_child
-from gossamer.crawl.history import MomentSet, keep_set, note_moment, sweep
+from gossamer.crawl.history import LEAST_HISTORY_S, KeptHistory
 from gossamer.crawl.shipping import ShippingOrders
 from gossamer.crawl.takeover import StoreClaim, claim_store
 from gossamer.errors import CannotGoOn, ConfigError, GossamerError, TakenOver
@@ -36,8 +36,6 @@ from gossamer.store import State
 
 SETTLE_S = 0.3
 """How often is looked whether all shards of a new generation have shipped."""
-LEAST_HISTORY_S = 1.0
-SWEEP_S = 3600.0
 """How often a set of checkpoints is kept, and what nothing names is looked for."""
 END_S = 30.0
 """How long the store is waited for at the end."""
@@ -256,20 +254,14 @@ def _serve(end: socket.socket, request: KeepRequest) -> int:
 
 def _keep_history(claim: StoreClaim) -> None:
     """Note which checkpoints fit together, keep some, and delete what nothing needs."""
-    clock = SystemClock()
-    noted: MomentSet | None = None
-    swept_at = float("-inf")
+    history = KeptHistory(claim.store, SystemClock())
     while True:
         time.sleep(max(LEAST_HISTORY_S, claim.beat_s))
         if not claim.is_settled or not claim.charter.shards:
             continue
         with suppress(CannotGoOn):  # the store is away: next time
             claim.forget()
-            noted = note_moment(claim.store, claim.charter, noted)
-            if clock.steady() - swept_at >= SWEEP_S:
-                swept_at = clock.steady()
-                keep_set(claim.store, noted)
-                sweep(claim.store, claim.charter, clock.wall())
+            history.go_on(claim.charter)
 
 
 def _kept(keep: Callable[[], None]) -> bool:

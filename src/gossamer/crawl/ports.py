@@ -202,6 +202,9 @@ class Remote(Protocol):
     def is_shipped(self) -> bool:
         """Return True if everything that was committed is in the last checkpoint."""
 
+    async def settle(self) -> None:
+        """Wait until the shard counts, if it comes of a split."""
+
     async def run(self) -> None:
         """Ship and keep the lease until cancelled; raise if the shard is no longer ours."""
 

@@ -1,7 +1,7 @@
 """Restoring: a folder made of what a crawl's store has."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from uuid import uuid4
 
@@ -29,11 +29,13 @@ def restore_manifests(
     manifests: list[ShardManifest],
     folder: CrawlFolder,
     *,
+    root: Mapping[str, ShippedFile] | None = None,
     leaves_archive: bool = False,
 ) -> None:
     """Make a folder of the checkpoints of all shards; every byte is compared with its digest.
 
-    Archive files that are whole in the store may be left there: they are read by ranges.
+    Archive files that are whole in the store may be left there: they are read by ranges. `root` has
+    files of the whole crawl that are newer than what the manifests name.
     """
     lengths: Lengths = {}
     folder.archive.mkdir(parents=True, exist_ok=True)
@@ -57,6 +59,8 @@ def restore_manifests(
         restored_mark_path(state).touch()
         sync_files(state)
         sync_files(state / "seen")
+    for name, file in (root or {}).items():
+        _save(store, [file], _inside(folder.root, name))
     replace_ends(folder, lengths)
     sync(folder.archive)
     sync(folder.root / "state")

@@ -32,7 +32,14 @@ from gossamer.crawl.takeover import (
 )
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, TakenOver
-from gossamer.store import QUICK_RETRY_S, CrawlFolder, CrawlStore, Objects, ShardManifest
+from gossamer.store import (
+    QUICK_RETRY_S,
+    CrawlFolder,
+    CrawlStore,
+    ManifestSource,
+    Objects,
+    ShardManifest,
+)
 
 
 class ClaimedShard(NamedTuple):
@@ -41,6 +48,8 @@ class ClaimedShard(NamedTuple):
     orders: ShippingOrders
     starts: int
     """The epoch of its state, at least."""
+    source: ManifestSource | None
+    """What it has is all of a shard that was split: it has to drop half of that first."""
 
 
 def claim_shard(folder: CrawlFolder, url: str, right: ShardRight, node: str = "") -> ClaimedShard:
@@ -54,8 +63,9 @@ def claim_shard(folder: CrawlFolder, url: str, right: ShardRight, node: str = ""
     if before.epoch >= right.epoch:
         raise TakenOver(taken_over(store))
     place = place_of(folder)
-    is_current = identity is not None and has_all_of(
-        folder, number, before, identity, right.generation
+    is_current = identity is not None and (
+        has_all_of(folder, number, before, identity, right.generation)
+        or _has_source_of(folder, before, identity)
     )
     is_here = is_current and bool(place) and before.place == place
     is_safe = (is_here or before.has_ended) and not before.waits and not right.must_wait
@@ -70,6 +80,7 @@ def claim_shard(folder: CrawlFolder, url: str, right: ShardRight, node: str = ""
         node=node,
         waits=not is_safe,
         has_ended=False,
+        split_into=0,
     )
     chain = store.shard_chain(right.generation, right.shard)
     if not chain.append(number + 1, json.encode(claim)):
@@ -92,8 +103,17 @@ def claim_shard(folder: CrawlFolder, url: str, right: ShardRight, node: str = ""
         begins_at=begins_at,
         place=place,
         node=node,
+        is_split=before.source is not None,
     )
-    return ClaimedShard(orders, claim.starts)
+    return ClaimedShard(orders, claim.starts, before.source)
+
+
+def _has_source_of(folder: CrawlFolder, before: ShardManifest, identity: StoreIdentity) -> bool:
+    """Return True if a folder has all that its shard had when it was split."""
+    source = before.source
+    if source is None or source.shard != before.shard:
+        return False
+    return has_all_of(folder, source.number, before, identity, source.generation)
 
 
 def _restore(store: CrawlStore, claim: ShardManifest, folder: CrawlFolder, url: str) -> None:

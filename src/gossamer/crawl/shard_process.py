@@ -126,6 +126,9 @@ class ShardOrders:
         network = membership.network
         talk = Conversation(shard, connection, network)
         try:
+            if self.shipping is not None and self.shipping.is_split:
+                talk.listen()
+                await shard.remote.settle()
             refused = plant(shard, self.seeds, asks_again=self.asks_again).refused
             if lacks_requisites(shard.core.state, is_wanted=self.config.process.requisites):
                 queue_requisites(shard)
@@ -133,10 +136,7 @@ class ShardOrders:
                 shard.engine.revisits.set_share(1.0 / self.ring.shards)
             await settle_record(shard)
             await talk.open()
-            address = network.address if network is not None else ""
-            pages = shard.ledger.counters.pages
-            connection.send(ShardJoined(pages=pages, refused=refused, address=address))
-            talk.report(is_wanted=True)
+            talk.join(refused)
             with quiet_collector() as freeze:
                 freeze()
                 await shard.engine.run()
@@ -183,12 +183,26 @@ class Conversation:
         self._network = network
         self._told: tuple[int, bool, bool] = (-1, False, False)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._has_joined, self._is_listening = False, False
+
+    def listen(self) -> None:
+        """Begin to hear our supervisor, if we do not yet."""
+        if not self._is_listening:
+            self._is_listening = True
+            self._start(self._listen())
+
+    def join(self, refused: dict[str, str]) -> None:
+        """Say that we are about to run."""
+        self._has_joined = True
+        pages = self._shard.ledger.counters.pages
+        self._connection.send(ShardJoined(pages=pages, refused=refused, address=self._address))
+        self.report(is_wanted=True)
 
     async def open(self) -> None:
         """Begin: letters can come, ours go out, and reports are sent when they are due."""
         await self._peers.mailbox.open()
         self._peers.contents.open()
-        self._start(self._listen())
+        self.listen()
         self._start(self._report_changes())
         self._start(self._report_regularly())
         for courier in self._peers.couriers.values():
@@ -221,6 +235,11 @@ class Conversation:
             probation=self._shard.engine.probation(),
             round=answers,
         )
+
+    @property
+    def _address(self) -> str:
+        """Return where other shards reach us, if they are on other machines."""
+        return self._network.address if self._network is not None else ""
 
     @property
     def _is_idle(self) -> bool:
@@ -275,8 +294,8 @@ class Conversation:
                 self._network.learn(message.addresses, message.machines)
             case KeepSettings(config=config):
                 save_crawl_config(self._shard.place.folder.root, to_config(config))
-            case MeetCoordinator() if self._network is not None:
-                joined = ShardJoined(pages=self._peers.meet(), address=self._network.address)
+            case MeetCoordinator() if self._has_joined:
+                joined = ShardJoined(pages=self._peers.meet(), address=self._address)
                 self._connection.send(joined)
                 self.report(is_wanted=True)
                 self._peers.in_hand.tell()

@@ -90,6 +90,8 @@ class ShippingOrders(Struct, frozen=True, kw_only=True):
     """Names the folder, for a shard of a cluster: see `ShardManifest`."""
     node: str = ""
     """The machine of a cluster."""
+    is_split: bool = False
+    """The shard comes of a split, and counts when the charter says so: it ships first."""
 
 
 class ShippedMark(Struct, frozen=True, kw_only=True):
@@ -198,6 +200,32 @@ class Shipper:
             group.create_task(self._ship_regularly())
             group.create_task(self._merge_regularly())
 
+    async def settle(self) -> None:
+        """Be a shard that counts: one of a split ships what it has, and waits for the charter."""
+        while self.orders.is_split and not self._counts:
+            if self._shipped < 0:
+                await self._try_to_ship()
+            try:
+                await in_thread(self._look_whether_it_counts)
+            except CannotGoOn as error:
+                if isinstance(error, TakenOver):
+                    raise
+                self._note_away(error)
+            await self.clock.sleep(TICK_S)
+
+    def _look_whether_it_counts(self) -> None:
+        """Find out whether the charter names our chain; raise if another has it by now."""
+        if self._number > 0 and not self._chain.is_newest(self._number):
+            raise TakenOver(taken_over(self.store))
+        found = self.store.charter()
+        if found is None:
+            return
+        charter, generation = found[1], self.orders.generation
+        self._counts = charter.generation_of(self.place.shard) == generation
+        is_wanted = charter.split is not None and charter.split.generation == generation
+        if not (self._counts or is_wanted):
+            raise TakenOver(taken_over(self.store))
+
     async def ship_soon(self) -> None:
         """Ship what is committed; return when it is shipped."""
         wanted = self.state.sequence
@@ -258,7 +286,8 @@ class Shipper:
         found = self.store.charter()
         if found is None:
             return False
-        self._counts = found[1].generation == self.orders.generation
+        named = found[1].generation_of(self.place.shard)
+        self._counts = named == self.orders.generation
         return (self._counts and self._number > 0) or found[1].epoch == self.orders.epoch
 
     async def _ship_regularly(self) -> None:
@@ -464,7 +493,7 @@ class Shipper:
             return {}
         charter, known = found[1], dict[str, list[ShippedFile]]()
         for shard in range(charter.shards):
-            before = self.store.manifest(charter.generation, shard)
+            before = self.store.newest_of(charter, shard)
             known |= before[1].archive if before is not None else {}
         return {n: one for n, one in known.items() if sum(f.size for f in one) == self._length(n)}
 

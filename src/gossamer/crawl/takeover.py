@@ -244,12 +244,18 @@ class StoreClaim:
             say(f"the folder was behind the store; it was set aside: {set_aside(self._folder)}")
         say(f"restoring from {self._url}")
         write_identity(self._folder, self._url, self._identity(is_whole=False))
-        chains = [self.store.shard_chain(self._generation, n) for n in range(len(claims))]
+        chains = self.store.chains_of(self._charter)
         manifests = [
             self.store.manifest_of(chain, number)
             for chain, number in zip(chains, claims, strict=True)
         ]
-        restore_manifests(self.store, manifests, self._folder, leaves_archive=self._leaves_archive)
+        restore_manifests(
+            self.store,
+            manifests,
+            self._folder,
+            root=self._charter.root,
+            leaves_archive=self._leaves_archive,
+        )
         for shard in range(len(claims)):
             self._mark(shard)
         write_identity(self._folder, self._url, self._identity(is_whole=True))
@@ -258,7 +264,7 @@ class StoreClaim:
     def _mark(self, shard: int) -> None:
         """Let the state of a shard know which manifest it is as new as: our claim."""
         state, charter = self._folder.state(shard), self._charter
-        path = shipped_mark_path(state, charter.crawl, charter.generation)
+        path = shipped_mark_path(state, charter.crawl, charter.generation_of(shard))
         if path.parent.is_dir():
             mark = ShippedMark(lineage=self._charter.lineage, number=self._claims[shard])
             replace_file(path, json.encode(mark))
@@ -267,9 +273,9 @@ class StoreClaim:
         """Return by what right the shards of a ring ship.
 
         Another ring than the store has is another generation, which counts when each of its shards
-        has shipped once.
+        has shipped once. So is one of which a cluster has split shards: here all are of one.
         """
-        if ring != self._ring or not self._generation:
+        if ring != self._ring or not self._generation or self._charter.chains:
             self._generation, self._ring = self._epoch, ring
         return ShippingOrders(
             url=self._url,
@@ -320,7 +326,7 @@ class StoreClaim:
         if all(chain.numbers() for chain in chains):
             ranges = () if ring.is_even else ring.ranges
             settled = {"generation": self._generation, "shards": ring.shards, "ranges": ranges}
-            self._append(replace(charter, **settled))
+            self._append(replace(charter, **settled, chains={}, root={}, ringed_at=0))
 
     def _beat(self) -> None:
         self._beats += 1
@@ -328,7 +334,7 @@ class StoreClaim:
         self.store.objects.put(ALIVE, json.encode(note))
 
     def _append(self, charter: CrawlCharter) -> None:
-        charter = replace(charter, nonce=token_hex(8), at=self._clock.wall())
+        charter = replace(charter.versioned(), nonce=token_hex(8), at=self._clock.wall())
         if not self.store.charters.append(self._number + 1, json.encode(charter)):
             raise TakenOver(taken_over(self.store))
         self._number += 1
@@ -340,7 +346,7 @@ class StoreClaim:
         A folder that has all of that notes the claim first: a kill after it does not let the
         folder look as if it were behind.
         """
-        generation, lineage = self._charter.generation, self._charter.lineage
+        generation, lineage = self._charter.generation_of(shard), self._charter.lineage
         chain = self.store.shard_chain(generation, shard)
         while (found := self.store.manifest(generation, shard)) is not None:
             number, manifest = found
@@ -359,6 +365,7 @@ class StoreClaim:
                 lineage=lineage,
                 nonce=token_hex(8),
                 has_ended=False,
+                split_into=0,
             )
             if chain.append(number + 1, json.encode(claim)):
                 self._claims[shard] = number + 1
@@ -467,10 +474,11 @@ def _has_all(
     store: CrawlStore, charter: CrawlCharter, folder: CrawlFolder, identity: StoreIdentity | None
 ) -> bool:
     """Return True if a folder has everything that the store has."""
-    found = [store.manifest(charter.generation, shard) for shard in range(charter.shards)]
+    found = [store.newest_of(charter, shard) for shard in range(charter.shards)]
     return identity is not None and all(
-        one is not None and has_all_of(folder, one[0], one[1], identity, charter.generation)
-        for one in found
+        one is not None
+        and has_all_of(folder, one[0], one[1], identity, charter.generation_of(shard))
+        for shard, one in enumerate(found)
     )
 
 
@@ -539,6 +547,9 @@ def _charter_of_ours(
         generation=before.generation if before is not None else 0,
         shards=before.shards if before is not None else 0,
         ranges=before.ranges if before is not None else (),
+        chains=before.chains if before is not None else {},
+        ringed_at=before.ringed_at if before is not None else 0,
+        root=before.root if before is not None else {},
         has_waited=has_waited,
         nonce=token_hex(8),
         at=0.0,
@@ -550,6 +561,6 @@ def _claim_charter(
 ) -> _Claimed:
     """Write the next charter, in our name; a claim that is lost is not repeated."""
     number, before = (0, None) if found is None else found
-    if not store.charters.append(number + 1, json.encode(mine)):
+    if not store.charters.append(number + 1, json.encode(mine.versioned())):
         raise CannotGoOn(f"{taken_over(store)}; run the command again to look who runs it")
     return _Claimed(number + 1, mine, before)

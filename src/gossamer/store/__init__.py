@@ -32,8 +32,10 @@ if TYPE_CHECKING:
         AliveNote,
         CrawlCharter,
         CrawlStore,
+        ManifestSource,
         ShardManifest,
         ShippedFile,
+        SplitIntent,
         shard_prefix,
     )
     from gossamer.store.cutting import PIECE_BYTES as LOG_PIECE_BYTES
@@ -202,8 +204,8 @@ else:
             ),
             "chain": "Chain ChainLink",
             "checkpoints": (
-                "ALIVE MANIFEST_VERSION AliveNote CrawlCharter CrawlStore ShardManifest "
-                "ShippedFile shard_prefix"
+                "ALIVE MANIFEST_VERSION AliveNote CrawlCharter CrawlStore "
+                "ManifestSource ShardManifest ShippedFile SplitIntent shard_prefix"
             ),
             "cutting": "LOG_PIECE_BYTES=PIECE_BYTES CutFiles LiveFiles StateCut packed unpacked",
             "digests": "ShippedDigest shipped_digest",

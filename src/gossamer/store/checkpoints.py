@@ -17,6 +17,7 @@ from itertools import chain as joined
 from typing import TypeVar
 
 from msgspec import DecodeError, Struct, field, json
+from msgspec.structs import replace
 
 from gossamer.errors import CannotGoOn
 from gossamer.model import Counters, Standing
@@ -26,12 +27,40 @@ from gossamer.store.objects import Objects
 Kept = TypeVar("Kept", "CrawlCharter", "ShardManifest")
 MANIFEST_VERSION = 3
 """Of manifests: the second have logs, the third other digests; all else is as in the first."""
+WITH_SPLITS = 4
+"""The version of charters that name chains of their own, or a split under way."""
+VERSION = WITH_SPLITS
 ALIVE = "alive"
 CHARTER = "charter"
 
 MOST_AT_ONCE = 64
 """Chains that are read at the same time."""
 MOST_READINGS = 500
+
+
+class ShippedFile(Struct, frozen=True, array_like=True):
+    """One object that is a file, or a stretch of one."""
+
+    name: str
+    """Of the object; "" of a small file, which is here."""
+    size: int
+    digest: str = ""
+    content: bytes = b""
+
+
+class SplitIntent(Struct, frozen=True, kw_only=True):
+    """A split of one shard that is wanted: until the charter says it is done, nothing has changed.
+
+    What comes of the shard has chains of another generation: the number of the charter that said
+    this first. So both count at once, when the charter names them.
+    """
+
+    shard: int
+    child: int
+    """The number of the shard that there will be besides."""
+    generation: int
+    ranges: tuple[tuple[int, int], ...]
+    """Of the ring that there will be."""
 
 
 class CrawlCharter(Struct, frozen=True, kw_only=True):
@@ -58,12 +87,35 @@ class CrawlCharter(Struct, frozen=True, kw_only=True):
     shards: int = 0
     ranges: tuple[tuple[int, int], ...] = ()
     """The first point of each range of the ring and its shard; empty for equal parts in order."""
+    chains: dict[int, int] = field(default_factory=dict)
+    """By shard: the generation of its chain, if it was split or made by a split since."""
+    ringed_at: int = 0
+    """The number of the charter since which this ring counts, if a split made it: shards with an
+    older epoch know the ring before."""
+    root: dict[str, ShippedFile] = field(default_factory=dict)
+    """Files of the whole crawl that are newer than what its first shard has shipped: how the ring
+    is shared out since a split."""
+    split: SplitIntent | None = None
+    """What is under way."""
     has_waited: bool = False
     """No owner before this one can still be asking for pages: its lease has ended, or it had."""
     has_ended: bool = False
     """Nothing runs any more, and everything is shipped."""
     nonce: str
     at: float
+
+    def generation_of(self, shard: int) -> int:
+        """Return the generation of a shard's chain."""
+        return self.chains.get(shard, self.generation)
+
+    def versioned(self) -> "CrawlCharter":
+        """Return this charter with the version that what it says needs."""
+        return replace(self, version=WITH_SPLITS if self.chains or self.split is not None else 1)
+
+    @property
+    def layout(self) -> int:
+        """Return what names this ring: what is made by shard of another one does not count."""
+        return max((self.generation, *self.chains.values()))
 
 
 class _Versioned(Struct, frozen=True):
@@ -80,14 +132,12 @@ class AliveNote(Struct, frozen=True, kw_only=True):
     owner: str = ""
 
 
-class ShippedFile(Struct, frozen=True, array_like=True):
-    """One object that is a file, or a stretch of one."""
+class ManifestSource(Struct, frozen=True, kw_only=True):
+    """The last checkpoint of a shard that was split."""
 
-    name: str
-    """Of the object; "" of a small file, which is here."""
-    size: int
-    digest: str = ""
-    content: bytes = b""
+    shard: int
+    generation: int
+    number: int
 
 
 class ShardManifest(Struct, frozen=True, kw_only=True):
@@ -112,6 +162,11 @@ class ShardManifest(Struct, frozen=True, kw_only=True):
     waits: bool = False
     """The owner of a shard of a cluster may not ask yet: one before it may still do."""
     has_ended: bool = False
+    split_into: int = 0
+    """The shard goes on in chains of this generation, as two: nothing comes after this here."""
+    source: ManifestSource | None = None
+    """What is named here is all that a shard had which was split: the owner drops half of it, and
+    ships that, before anything of it counts."""
     files: dict[str, ShippedFile] = field(default_factory=dict)
     """The files of the state, by their names in its folder."""
     logs: dict[str, list[ShippedFile]] = field(default_factory=dict)
@@ -154,6 +209,29 @@ class CrawlStore:
         link = self.shard_chain(generation, shard).newest()
         return None if link is None else (link.number, _decoded(self.objects, link, ShardManifest))
 
+    def newest_of(self, charter: CrawlCharter, shard: int) -> tuple[int, ShardManifest] | None:
+        """Return the newest manifest of a shard of a charter and its number."""
+        return self.manifest(charter.generation_of(shard), shard)
+
+    def chains_of(self, charter: CrawlCharter) -> list[Chain]:
+        """Return the chains of all shards of a charter, in order."""
+        return [self.shard_chain(charter.generation_of(n), n) for n in range(charter.shards)]
+
+    def consistent_point(self) -> tuple[int, CrawlCharter, list[ShardManifest]] | None:
+        """Return the charter with its number, and one manifest of every shard, of one moment.
+
+        A charter that names other chains meanwhile makes us begin again: by then the shards of
+        the older one have said goodbye to what others rely on. None if no crawl was kept here.
+        """
+        found = self.charter()
+        while found is not None:
+            number, charter = found
+            manifests = self.consistent_manifests(charter) if charter.generation else []
+            found = self.charter()
+            if found is not None and found[1].layout == charter.layout:
+                return number, charter, manifests
+        return None
+
     def manifest_of(self, chain: Chain, number: int) -> ShardManifest:
         """Return the manifest of a number, which is there."""
         content = chain.read(number)
@@ -168,7 +246,7 @@ class CrawlStore:
         together; and so it was between two readings that found the same. Both are made of all
         chains at once: with many shards one after the other would never find that.
         """
-        chains = [self.shard_chain(charter.generation, one) for one in range(charter.shards)]
+        chains = self.chains_of(charter)
         before: list[int] = []
         with ThreadPoolExecutor(min(max(1, len(chains)), MOST_AT_ONCE)) as pool:
             for _ in range(MOST_READINGS):
@@ -201,11 +279,11 @@ def _decoded(objects: Objects, link: ChainLink, kind: type[Kept]) -> Kept:
     """Return what an object of a chain says; refuse what this version cannot read."""
     try:
         found = json.decode(link.content, type=_Versioned)
-        if found.version <= MANIFEST_VERSION:
+        if found.version <= VERSION:
             return json.decode(link.content, type=kind)
     except (DecodeError, UnicodeDecodeError) as error:
         raise CannotGoOn(f"{objects.url} is damaged: object {link.number}: {error}") from error
     raise CannotGoOn(
         f"{objects.url} was written by a later version of Gossamer (format {found.version}, and "
-        f"this one reads {MANIFEST_VERSION}); use that version"
+        f"this one reads {VERSION}); use that version"
     )

@@ -80,14 +80,13 @@ class _Held(Struct, kw_only=True):
 def newest_checkpoint(store: CrawlStore) -> Checkpoint:
     """Return the newest checkpoint of a crawl's store; refuse a place that is none."""
     url = store.objects.url
-    if (found := store.charter()) is None:
+    if (found := store.consistent_point()) is None:
         raise ConfigError(f"{url} has no crawl: expected the URL of a `gossamer crawl --store URL`")
-    number, charter = found
+    number, charter, manifests = found
     if not charter.generation:
         raise NotShippedYet(url)
     if _CRAWL.fullmatch(charter.crawl) is None:
         raise CannotGoOn(f"{url} is damaged: {charter.crawl!r} names no crawl")
-    manifests = store.consistent_manifests(charter)
     if not all(one.files for one in manifests):  # a shard of a cluster that was only claimed
         raise NotShippedYet(url)
     return Checkpoint(number, charter, manifests)
@@ -372,7 +371,8 @@ def _state_files(point: Checkpoint) -> dict[str, ShippedFile]:
         found |= {
             n.removeprefix(_STATE): file for n, file in one.root.items() if n.startswith(_STATE)
         }
-    return found
+    newer = point.charter.root.items()
+    return found | {n.removeprefix(_STATE): file for n, file in newer if n.startswith(_STATE)}
 
 
 def _state_logs(point: Checkpoint) -> dict[str, list[ShippedFile]]:

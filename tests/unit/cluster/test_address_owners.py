@@ -38,7 +38,7 @@ async def two_machines(
     found_cluster(home, "one", "127.0.0.1:1")
     owner = AddressOwners(lambda _to: None)
     own = clocks_in(folder, "first")
-    owner.open(own, lambda: now[0])
+    owner.open(own, lambda: now[0], lambda _address: True)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection: Connection[PeerMessage] = Connection(reader, writer, PeerMessage)

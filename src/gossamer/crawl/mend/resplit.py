@@ -183,7 +183,7 @@ async def _move(folder: CrawlFolder, config: Config, charter: Charter) -> None:
         with _opened(split, shard) as state:
             _drop_foreign(state, shard, split.new)
             state.delete_range(NEWS, bytes((NEWS[0] + 1,)))  # taken in by those whom they concern
-            _shrink_seen(state, shard, split)
+            shrink_seen(state, split.new.spans(shard), split.config)
             fold_counters(state)
             state.sync()
     write_charter(folder.charter_path, Charter.of(split.new))
@@ -306,21 +306,35 @@ def _open_seen(state: State, config: Config) -> UrlSeen:
     return UrlSeen.open(state.path / "seen", config.seen, rows)
 
 
-def _shrink_seen(state: State, shard: int, split: Split) -> None:
-    """Drop the keys of the ranges that other shards own by now."""
-    seen = _open_seen(state, split.config)
-    state.write(seen.restrict(split.new.spans(shard)))
+def shrink_seen(state: State, spans: RingSlice, config: Config) -> None:
+    """Drop the keys of all ranges but some, which are a shard's."""
+    seen = _open_seen(state, config)
+    state.write(seen.restrict(spans))
     seen.close()
 
 
 def _drop_foreign(state: State, shard: int, ring: Ring) -> None:
     """Delete every row that a shard does not own under a split."""
+    _drop_foreign_ranges(state, shard, ring)
+    _drop_foreign_rows(state, shard, ring, (DELAYED, ROBOTS, ROW_PREFIX))
+
+
+def drop_foreign_urls(state: State, shard: int, ring: Ring) -> None:
+    """Delete what a state knows of URLs and hosts that its shard does not own."""
+    _drop_foreign_ranges(state, shard, ring)
+    _drop_foreign_rows(state, shard, ring, (DELAYED, ROBOTS))
+
+
+def _drop_foreign_ranges(state: State, shard: int, ring: Ring) -> None:
     for first, last in _gaps(ring.spans(shard)):
         for table in BY_RING:
             end = table + (last + 1).to_bytes(3, "big") if last + 1 < POINTS else _after(table)
             state.delete_range(table + first.to_bytes(3, "big") if first else table, end)
+
+
+def _drop_foreign_rows(state: State, shard: int, ring: Ring, tables: tuple[bytes, ...]) -> None:
     owner = _owner(ring)
-    for table in (DELAYED, ROBOTS, ROW_PREFIX):
+    for table in tables:
         gone: list[Row] = []
         for key, _ in state.scan(table):
             if owner(key) != shard:

@@ -6,7 +6,7 @@
     G/graph/NNNNNN/whole          every shard has its graph: this round is asked from now on
     G/graph/NNNNNN/rank-K/...     PageRank by links of some kinds (`ranking`)
     G/graph/NNNNNN/claims/T-A     who does a piece of work, at the attempt A
-    G/graph/NNNNNN/alive/W        a sign of life of who does (G: the generation of the charter)
+    G/graph/NNNNNN/alive/W        a sign of life of who does (G: the layout of the charter)
 
 What a round makes follows from what it reads alone. So claims only save work: two who do the same
 make the same, and one of the two counts.

@@ -50,9 +50,9 @@ class CrawlShards:
         self.numbers = ring.numbers
         self.owners = UrlOwners(ring.owner)
         self.owner_of_point = ring.owner
-        self.exchange = LinkExchange(self.objects, charter.generation)
-        self.rounds = Rounds(self.objects, charter.generation)
-        self._place = room.folder / "graphs" / f"{charter.crawl}-{charter.generation:04d}"
+        self.exchange = LinkExchange(self.objects, charter.layout)
+        self.rounds = Rounds(self.objects, charter.layout)
+        self._place = room.folder / "graphs" / f"{charter.crawl}-{charter.layout:04d}"
 
     @property
     def url(self) -> str:

@@ -1,7 +1,7 @@
 """The indexes of a crawl's store: one for each shard, published where its checkpoints are.
 
     G/anchors/...      links that lead from the pages of one shard to those of another
-    G/index/SSSS/...   the index of a shard, as `publish` writes it (G: the charter's generation)
+    G/index/SSSS/...   the index of a shard, as `publish` writes it (G: the charter's layout)
 
 A shard's index has the pages that the ring gives to it, up to what was shipped, and all that links
 of the whole crawl say of them; so all of them together rank as one index of everything would. Any
@@ -79,7 +79,7 @@ class StoredIndexes:
         self._point = newest_checkpoint(CrawlStore(self._objects))
         charter = self._point.charter
         self.ring = Ring.of(charter.ranges, charter.shards)
-        self._exchange = LinkExchange(self._objects, charter.generation)
+        self._exchange = LinkExchange(self._objects, charter.layout)
 
     @property
     def fingerprint(self) -> str:
@@ -138,7 +138,7 @@ class StoredIndexes:
 
     def place_of(self, shard: int) -> str:
         """Return where the index of a shard is published."""
-        return place_of_shard(self._objects.url, self._point.charter.generation, shard)
+        return place_of_shard(self._objects.url, self._point.charter.layout, shard)
 
     def send(self, shards: Sequence[int], nonce: str, *, is_alone: bool) -> None:
         """Send the links between shards that nobody has sent: those from some shards first."""
@@ -213,7 +213,7 @@ class StoredIndexes:
         return self._crawl_root() / "links"
 
     def _crawl_root(self) -> Path:
-        name = f"{self._point.charter.crawl}-{self._point.charter.generation:04d}"
+        name = f"{self._point.charter.crawl}-{self._point.charter.layout:04d}"
         return self._room.folder / "shards" / name
 
     def _probations(self) -> frozenset[str]:

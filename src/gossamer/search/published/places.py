@@ -40,7 +40,7 @@ def published_places(url: str, clock: Clock) -> list[str]:
     found = CrawlStore(objects).charter()
     if found is None or not found[1].generation:
         return []
-    generation, shards = found[1].generation, range(found[1].shards)
+    generation, shards = found[1].layout, range(found[1].shards)
     offered = {n: one for one in _offerings(objects, generation, clock.wall()) for n in one.shards}
     if not offered and not any(
         objects.exists(f"{_name(generation, one)}/{SEAL}") for one in shards
@@ -61,7 +61,7 @@ def offer_shards(objects: Objects, name: str, offering: Offering) -> None:
     found = CrawlStore(objects).charter()
     if found is None:
         raise ConfigError(f"{objects.url} has no crawl")
-    objects.put(f"{found[1].generation:04d}/{OFFERINGS}/{name}", json.encode(offering))
+    objects.put(f"{found[1].layout:04d}/{OFFERINGS}/{name}", json.encode(offering))
 
 
 def _offerings(objects: Objects, generation: int, now: float) -> list[Offering]:
