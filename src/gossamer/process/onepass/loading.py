@@ -48,8 +48,10 @@ _SIGNATURES: Final = (
 """In two parts, which compile at the same time, beside the kernel that joins references."""
 _MOST_EVENTS, _MOST_ROWS = 1 << 20, 1 << 18
 """Of one page, so that none of whatever size takes more than 150 MB."""
-KEPT_BYTES: Final = 512 * 1024
-"""A workspace for a page of this size is kept; larger ones are made when they are needed."""
+_USUAL_BYTES: Final = 512 * 1024
+KEPT_BYTES: Final = 2 * 1024 * 1024
+"""Workspaces for pages of these sizes are kept; for a larger page one is made. Two sizes: helpers,
+which may map little, read few pages that are not usual."""
 _kernels: dict[str, Kernel] = {}
 
 
@@ -178,22 +180,20 @@ class Workspace:
                 one.close()
 
 
-_spare: list[Workspace] = []
-"""Workspaces that are not in use: as many as pages were ever read at a time."""
+_spare: Final[dict[int, list[Workspace]]] = {_USUAL_BYTES: [], KEPT_BYTES: []}
+"""Workspaces that are not in use, by size: as many as such pages were ever read at a time."""
 
 
 class Lent:
     """A workspace, for as long as a page is read."""
 
     def __init__(self, page_bytes: int) -> None:
-        self._is_kept = page_bytes <= KEPT_BYTES
-        if not self._is_kept:
-            self._workspace = Workspace(page_bytes)
-        else:
-            try:
-                self._workspace = _spare.pop()
-            except IndexError:
-                self._workspace = Workspace(KEPT_BYTES)
+        size = next((size for size in _spare if page_bytes <= size), page_bytes)
+        self._kept = _spare.get(size)
+        try:
+            self._workspace = self._kept.pop() if self._kept else Workspace(size)
+        except IndexError:  # another thread was quicker
+            self._workspace = Workspace(size)
 
     def __enter__(self) -> Workspace:
         return self._workspace
@@ -204,7 +204,7 @@ class Lent:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._is_kept:
-            _spare.append(self._workspace)
+        if self._kept is not None:
+            self._kept.append(self._workspace)
         else:
             self._workspace.close()

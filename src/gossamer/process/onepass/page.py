@@ -8,7 +8,7 @@ reads both. A workspace of arrays serves one page at a time, and is lent to one 
 import html.entities
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
@@ -121,35 +121,38 @@ def _doctype(source: bytes) -> _Doctype:
 
 
 Attributes: TypeAlias = dict[str, str | list[str] | None]
-_NO_ATTRIBUTES: Final[Attributes] = {}
+
+
+class _Said(NamedTuple):
+    """What a start tag says."""
+
+    attrs: Attributes
+    attr: Callable[[str], str | None]
+    """Returns the value of an attribute as one text."""
+
+
+_SAYS_NOTHING: Final = _Said({}, dict[str, str]().get)
 _REMEMBERED_TAGS, _REMEMBERED_BYTES = 4096, 400
-_attributes: dict[tuple[int, bytes], Attributes] = {}
+_attributes: dict[tuple[int, bytes], _Said] = {}
 """Of elements by number and start tag: the pages of a site have most of their heads in common."""
 
 
 class PageElement:
     """An element of a page that is told: those of some names, and those with some attributes."""
 
-    __slots__ = ("_page", "attrs", "event", "source_line", "tag")
+    __slots__ = ("_page", "attr", "attrs", "event", "source_line", "tag")
 
-    def __init__(
-        self, page: "FlatPage", tag: str, event: int, line: int, attrs: Attributes
-    ) -> None:
+    def __init__(self, page: "FlatPage", tag: str, event: int, line: int, said: _Said) -> None:
         self._page = page
         self.tag = tag
         self.event = event
         self.source_line = line
-        self.attrs = attrs
+        self.attrs, self.attr = said
 
     @property
     def namespace(self) -> Namespace:
         """Return whether it is one of HTML or of SVG."""
         return Namespace.SVG if self._page.is_foreign(self.event) else Namespace.HTML
-
-    def attr(self, name: str) -> str | None:
-        """Return the value of an attribute; None if the element has none of that name."""
-        said = self.attrs.get(name)
-        return " ".join(said) if isinstance(said, list) else said
 
     @property
     def text(self) -> str:
@@ -239,26 +242,33 @@ class FlatPage:
         words = iter(rows)
         self.cells_of_code: set[int] = set()
         for event, tag, first, size, line, is_in_cell in zip(*[words] * 6, strict=True):
-            attrs = _NO_ATTRIBUTES
+            said = _SAYS_NOTHING
             if size:
                 source = tag, body[events[event * ROW + 1] : events[event * ROW + 2]]
-                attrs = _attributes.get(source) or self._attributes(source, first, size)
+                said = _attributes.get(source) or self._attributes(source, first, size)
             name = _NAMES[tag] if tag < vocabulary.OTHERS else ""
-            element = PageElement(self, name, event, line, attrs)
+            element = PageElement(self, name, event, line, said)
             elements.append(element)
-            by_tag.setdefault(name, []).append(element)
+            if name in by_tag:
+                by_tag[name].append(element)
+            else:
+                by_tag[name] = [element]
             if is_in_cell:
                 self.cells_of_code.add(event)
 
-    def _attributes(self, source: tuple[int, bytes], first: int, size: int) -> Attributes:
+    def _attributes(self, source: tuple[int, bytes], first: int, size: int) -> _Said:
         """Return the attributes of an element, and remember them by its number and start tag."""
         body, end = self._body, numbers.ATTRIBUTE * (first + size)
         words = iter(self.work.attributes.view[numbers.ATTRIBUTE * first : end].tolist())
-        found: Attributes = {}
+        texts: dict[str, str] = {}
+        attrs: Attributes = {}
         for number, at, length, is_odd in zip(*[words] * 4, strict=True):
             name, end = _ATTRIBUTES[number], at + length
             value = self.characters(at, end, 1) if is_odd else body[at:end].decode()
-            found[name] = value.split() if name in _LISTS else value
+            is_list = name in _LISTS
+            texts[name] = " ".join(value.split()) if is_list else value
+            attrs[name] = value.split() if is_list else value
+        found = _Said(attrs, texts.get)
         if len(source[1]) <= _REMEMBERED_BYTES:
             if len(_attributes) >= _REMEMBERED_TAGS:
                 _attributes.clear()
