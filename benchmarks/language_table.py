@@ -72,8 +72,7 @@ def features(text: str, script: int, scripts: bytes) -> Numbers:
     size = len(codes) // 4
     found, owners = np.empty(3 * size + 3, np.uint32), np.empty(3 * size + 3, np.uint8)
     counts = np.zeros(256, np.uint32)
-    places = (one.ctypes.data for one in (counts, found, owners))
-    many = language.natives()["hashes"](codes, size, scripts, len(scripts), *places)
+    many = language.natives()["hashes"](codes, size, scripts, len(scripts), counts, found, owners)
     chosen: Numbers = found[:many][owners[:many] == script]
     return chosen
 

@@ -33,7 +33,6 @@ from gossamer.report import (
     Status,
     explain_url,
     find_linker,
-    metrics_text,
     name_in,
     status_of,
     why_sources,
@@ -96,6 +95,8 @@ def _waits_for(shard: Shard, now: float) -> WaitsFor | None:
 def live_metrics(shard: Shard, control_cpu_s: Callable[[], float]) -> str:
     """Return the metrics of the only shard of a crawl, which runs in this process."""
     timings = shard.ledger.observer.timings
+    from gossamer.report import metrics_text  # noqa: PLC0415 -- 0.01 s, if anybody asks
+
     return metrics_text(
         CrawlMetrics(
             status=live_status(shard),
