@@ -142,6 +142,7 @@ def _lowered(kernel: Foreign, signature: str) -> tuple[str, Foreign]:
         "W": pointer(types.uint64),
         "I": pointer(types.int64),
         "D": pointer(types.float64),
+        "F": pointer(types.float32),
         "n": types.int64,
         "d": types.float64,
     }

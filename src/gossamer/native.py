@@ -8,6 +8,7 @@ image that runs wherever it is mapped: a start needs neither numba nor LLVM, and
 import ctypes
 import mmap
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from pathlib import Path
 from struct import Struct
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsInt, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsInt, TypeAlias
 
 import msgspec
 import xxhash
@@ -31,15 +32,19 @@ if TYPE_CHECKING:
 
 Kernel: TypeAlias = Callable[..., int]
 Signature: TypeAlias = str
-"""One letter per argument. Arrays: B bytes, U 32-bit numbers, W words, I signed words, D floats;
-n is a number, d a float."""
+"""One letter per argument. Arrays: B bytes, U 32-bit numbers, W words, I signed words, D floats,
+F short floats; n is a number, d a float. `W[2*b+1]` is an array of at least that many, b being the
+second argument; `W*[b]` one that is written to. Where lengths are told, arrays are given themselves
+and are checked (`checked`); otherwise their addresses are."""
 
 _C_TYPES = {
-    **dict.fromkeys("BUWID", ctypes.c_void_p),
+    **dict.fromkeys("BUWIDF", ctypes.c_void_p),
     "n": ctypes.c_int64,
     "d": ctypes.c_double,
 }
 _FORMAT = 7
+_ARGUMENT = re.compile(r"([BUWIDFnd])(\*?)(?:\[([^\]]*)\])?")
+_TERM = re.compile(r"(?:(\d+)\*?)?([a-z]?)")
 _TRAILER = Struct("<QQ8s")
 _IMAGE, _OBJECT = b"image   ", b"object  "
 _WORD_BYTES = 8
@@ -58,7 +63,10 @@ def leading_zeros(word: SupportsInt) -> int:
 class MappedWords:
     """An array of signed words outside of the heap: what is not touched takes no memory."""
 
+    letter = "I"
+
     def __init__(self, count: int) -> None:
+        self.room = count
         self._room = _mapped(_WORD_BYTES * count)
         self.view = memoryview(self._room).cast("q")
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._room))
@@ -71,6 +79,8 @@ class MappedWords:
 
 class MappedBytes:
     """An array of bytes outside of the heap."""
+
+    letter = "B"
 
     def __init__(self, count: int) -> None:
         self.room = count
@@ -136,15 +146,15 @@ class Native:
         self._kernels = {name: self._callable(name, signatures[name]) for name in signatures}
 
     def __getitem__(self, name: str) -> Kernel:
-        """Return a function. It takes addresses and numbers, and holds no lock of Python's."""
+        """Return a function. It takes arrays and numbers, and holds no lock of Python's."""
         return self._kernels[name]
 
     def _callable(self, name: str, signature: Signature) -> Kernel:
         """Return a function by its address."""
-        kinds = [_C_TYPES[letter] for letter in signature]
+        kinds = [_C_TYPES[letter] for letter in letters_of(signature)]
         function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(self._code.address_of(DOOR + name))
         vars(function)["code"] = self._code  # whose memory it is in
-        return function
+        return checked(function, name, signature) if "[" in signature else function
 
     def _kept(
         self, modules: Sequence[tuple[str, str]], signatures: Mapping[str, Signature]
@@ -152,7 +162,8 @@ class Native:
         """Return the code of all functions: as kept on disk, or made now and kept if possible."""
         paths = [Path(file) for _, file in modules]
         sources = [xxhash.xxh3_64_hexdigest(path.read_bytes()) for path in paths]
-        about = (sources, sorted(signatures.items()), _FORMAT, processor() or _told_by_llvm())
+        plain = sorted((name, letters_of(letters)) for name, letters in signatures.items())
+        about = (sources, plain, _FORMAT, processor() or _told_by_llvm())
         name = f"{paths[0].stem}-{xxhash.xxh3_64_hexdigest(repr(about).encode())}.native"
         places = [paths[0].parent / "__pycache__" / name, _user_cache() / name]
         for place in places:
@@ -166,6 +177,112 @@ class Native:
             if _keep(place, code + xxhash.xxh3_64_digest(code)):
                 return KeptCode(code, place)
         return KeptCode(code, None)
+
+
+class ArrayRule(NamedTuple):
+    """What an array that is given to a kernel has to be."""
+
+    place: int
+    letter: str
+    is_written: bool
+    least: int
+    more: list[tuple[int, int]]
+    """Its least length, and more by other arguments: factors and places."""
+
+
+def letters_of(signature: Signature) -> str:
+    """Return the letters of a signature alone, one per argument."""
+    return "".join(letter for letter, _, _ in _ARGUMENT.findall(signature))
+
+
+def array_rules(signature: Signature) -> list[ArrayRule]:
+    """Return what the arrays of a signature have to be."""
+    rules = []
+    for place, (letter, mark, length) in enumerate(_ARGUMENT.findall(signature)):
+        if length:
+            terms = [_TERM.fullmatch(term) for term in length.split("+")]
+            found = [(int(term[1] or 1), term[2]) for term in terms if term is not None]
+            least = sum(factor for factor, by in found if not by)
+            more = [(factor, ord(by) - ord("a")) for factor, by in found if by]
+            rules.append(ArrayRule(place, letter, bool(mark), least, more))
+    return rules
+
+
+def checked(function: Kernel, name: str, signature: Signature) -> Kernel:
+    """Return a function that takes arrays and checks each: its kind, its order, its length.
+
+    A wrong one is a mistake of ours, told by `TypeError` or `ValueError` instead of by a crash.
+    """
+    rules = array_rules(signature)
+
+    def call(*given: Any) -> int:  # noqa: ANN401 -- as a kernel takes it
+        passed = list(given)
+        for place, letter, is_written, least, more in rules:
+            need, array = least, given[place]
+            for factor, by in more:
+                need += factor * given[by]
+            address: object
+            if type(array) is MappedWords or type(array) is MappedBytes:
+                kind, room, address = array.letter, array.room, array.address
+            elif type(array) is bytes and not is_written:
+                kind, room, address = letter, len(array) // ITEM_BYTES[letter], array
+            else:
+                kind, room, address = _told_of(array, is_written=is_written)
+            if kind != letter:
+                raise TypeError(f"{name}: argument {place + 1} is {_named_array(array)}: {letter}")
+            if room < need:
+                raise ValueError(f"{name}: argument {place + 1} has {room} of {need} elements")
+            passed[place] = address
+        return function(*passed)
+
+    return call
+
+
+def _told_of(array: object, *, is_written: bool) -> tuple[str, int, object]:
+    """Return letter, length and address of an array; no letter if no kernel can be given it."""
+    if isinstance(array, bytearray):
+        return "B", len(array), ctypes.addressof(ctypes.c_char.from_buffer(array))
+    if isinstance(array, ctypes.Array):
+        return _LETTERS.get(array._type_, ""), len(array), array
+    told = getattr(array, "__array_interface__", None)
+    if not isinstance(told, dict):
+        return _told_of_buffer(array)
+    address, is_read_only = told["data"]
+    if told["strides"] is not None or (is_written and is_read_only):
+        return "", 0, None
+    return _KINDS.get(told["typestr"], ""), int(getattr(array, "size", 0)), address
+
+
+def _told_of_buffer(array: object) -> tuple[str, int, object]:
+    """Return the same of an `array.array`."""
+    letter = _CODES.get(getattr(array, "typecode", ""), "")
+    if not letter:
+        return "", 0, None
+    address, count = array.buffer_info()  # type: ignore[attr-defined] # it has a typecode
+    return letter, count, address
+
+
+def _named_array(array: object) -> str:
+    """Return what an array is, for who gave it."""
+    flags = getattr(array, "flags", None)
+    if flags is None:
+        return type(array).__name__
+    order = "" if flags.c_contiguous else ", not in one piece"
+    return f"{getattr(array, 'dtype', '')}{order}{'' if flags.writeable else ', read-only'}"
+
+
+ITEM_BYTES = {"B": 1, "U": 4, "W": 8, "I": 8, "D": 8, "F": 4}
+_KINDS = {"|u1": "B", "|i1": "B", "|b1": "B", "<u4": "U", "<u8": "W", "<i8": "I"}
+_KINDS.update({"<f8": "D", "<f4": "F"})
+_CODES = {"B": "B", "b": "B", "I": "U", "Q": "W", "q": "I", "d": "D", "f": "F"}
+_LETTERS: dict[object, str] = {
+    ctypes.c_uint8: "B",
+    ctypes.c_char: "B",
+    ctypes.c_uint32: "U",
+    ctypes.c_uint64: "W",
+    ctypes.c_int64: "I",
+    ctypes.c_double: "D",
+}
 
 
 class KeptCode(NamedTuple):
@@ -265,7 +382,8 @@ def at_once(*loads: Callable[..., Native], is_only_loaded: bool = False) -> list
 
 def _made(modules: Sequence[tuple[str, str]], signatures: Mapping[str, Signature]) -> bytes:
     """Compile some functions in a process of its own; raise `RuntimeError` if that fails."""
-    request = msgspec.msgpack.encode(KernelRequest(list(modules), dict(signatures)))
+    plain = {name: letters_of(signature) for name, signature in signatures.items()}
+    request = msgspec.msgpack.encode(KernelRequest(list(modules), plain))
     paths = os.pathsep.join(path for path in sys.path if path)
     with TemporaryDirectory(prefix="gossamer-") as folder:
         out = Path(folder, "object")

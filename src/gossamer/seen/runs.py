@@ -19,7 +19,7 @@ import xxhash
 from gossamer.durable import replacing
 from gossamer.errors import CannotGoOn, CorruptFile, rebuild_state_command
 from gossamer.linux import expect_random, let_go, sync_data
-from gossamer.seen.kernels import BLOCK_KEYS, Flags, Keys, kernels
+from gossamer.seen.kernels import BLOCK_KEYS, Flags, Keys, add_to_filter, insert, search
 
 _SMALLEST = 1 << 10
 """Slots of a table that holds little: small enough to stay in the processor's cache."""
@@ -28,10 +28,9 @@ _SMALLEST = 1 << 10
 class KeyTable:
     """A set of uint64 keys, at most half full, so that a test looks at one or two places."""
 
-    __slots__ = ("_insert", "count", "slots")
+    __slots__ = ("count", "slots")
 
     def __init__(self) -> None:
-        self._insert = kernels().insert
         self.count = 0
         self.slots: Keys = np.zeros(_SMALLEST + 1, np.uint64)
 
@@ -40,7 +39,7 @@ class KeyTable:
         if 2 * (self.count + len(keys)) > len(self.slots):
             self._grow(self.count + len(keys))
         fresh = np.empty(len(keys), np.uint64)
-        added = self._insert(self.slots, keys, fresh)
+        added = insert(self.slots, keys, fresh)
         self.count += added
         return fresh[:added]
 
@@ -54,7 +53,7 @@ class KeyTable:
         """Make room for so many keys: twice the slots, at least."""
         held = self.keys()
         self.slots = np.zeros((1 << (2 * count).bit_length()) + 1, np.uint64)
-        self._insert(self.slots, held, np.empty(len(held), np.uint64))
+        insert(self.slots, held, np.empty(len(held), np.uint64))
 
 
 MAGIC = b"GOSSRUN\n"
@@ -93,7 +92,7 @@ class RunIndex:
 
     def append(self, keys: Keys) -> None:
         """Take note of the next keys of the run."""
-        kernels().add_to_filter(self.words, keys)
+        add_to_filter(self.words, keys)
         self._blocks.append(keys[-self._count % BLOCK_KEYS :: BLOCK_KEYS].copy())
         self._count += len(keys)
 
@@ -109,7 +108,6 @@ class Run:
         "_held",
         "_index",
         "_map",
-        "_search",
         "_words",
         "checksum",
         "count",
@@ -128,11 +126,10 @@ class Run:
             expect_random(self._map)
         self._held: Keys = np.frombuffer(self._map, np.uint64, count, HEADER_BYTES)
         self._index, self._words = guide.index(), guide.words
-        self._search = kernels().search
 
     def search(self, keys: Keys, unknown: Flags) -> int:
         """Unflag the keys that are here; return how many had to be looked up on disk."""
-        return self._search(keys, unknown, self._held, self._index, self._words)
+        return search(keys, unknown, self._held, self._index, self._words)
 
     def let_go(self) -> None:
         """Give the mapped pages back: they stay in the system's cache, but are not ours.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gossamer.config import SeenConfig
 from gossamer.errors import Bug, CorruptFile
 from gossamer.model import Row
-from gossamer.seen.kernels import Flags, Keys, kernels
+from gossamer.seen.kernels import Flags, Keys, miss
 from gossamer.seen.runs import (
     KeyTable,
     Run,
@@ -33,7 +33,7 @@ MANIFEST = b"S"
 _NO_SLOTS: Keys = np.zeros(2, np.uint64)
 """The slots of a table that holds nothing."""
 YOUNG_KEYS = 200_000
-"""Keys up to which a plain set does without numba."""
+"""Keys up to which a plain set does without compiled code."""
 
 MAPPED_LOOKUPS = 1 << 22
 """Look-ups on disk after which mapped pages are let go, so that runs which nobody asks any more do
@@ -54,8 +54,8 @@ class _RunEntry(Struct, frozen=True, array_like=True):
 class YoungTable:
     """A plain set for the first keys of a crawl.
 
-    A test is as quick as in the compiled table, at eight times the memory; but numba is not needed
-    yet, and its import costs more CPU (0.5 s) than a small crawl spends on everything else here.
+    A test is as quick as in the compiled table, at eight times the memory; but nothing has to be
+    compiled yet, which on a new machine takes longer than a small crawl.
     """
 
     __slots__ = ("_keys",)
@@ -146,7 +146,7 @@ class UrlSeen:
         keys = np.ascontiguousarray(keys, np.uint64)
         unknown = np.empty(len(keys), np.bool_)
         frozen = self._frozen.slots if self._frozen is not None else _NO_SLOTS
-        if kernels().miss(keys, self._table.slots, frozen, unknown):
+        if miss(keys, self._table.slots, frozen, unknown):
             for run in self._runs:
                 self._lookups += run.search(keys, unknown)
             if self._lookups > MAPPED_LOOKUPS:

@@ -6,6 +6,7 @@ then: a death loses the credit of the last minute and no URL.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from math import frexp
 from struct import Struct
 
@@ -13,7 +14,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from gossamer.frontier.order.table_kernels import CreditKernels, credit_kernels
+from gossamer.native import Native
 
 DICTIONARY_URLS = 200_000
 """URLs up to which a dictionary does without numba."""
@@ -27,6 +28,19 @@ URL_BYTES = 13
 _HEAD = Struct(f"<8sQQ{NUMBERS}d")
 
 
+_SIGNATURES = {
+    "place": "W[b+1]nW[1]",
+    "give": "W*[b+1]nF*[b+1]B[b+1]W[f]nD[2]D*[f]D*[f]",
+    "fill": "W*[b+1]nF*[b+1]B*[b+1]W[f]nF[f]B[f]",
+}
+
+
+@cache
+def credit_kernels() -> Native:
+    """Return the compiled kernels; the first call loads them, or has them compiled."""
+    return Native(("gossamer.frontier.order.table_kernels",), _SIGNATURES)
+
+
 class CreditTable:
     """What each URL has been given, and whether it had its turn: then it can rise no more."""
 
@@ -36,7 +50,6 @@ class CreditTable:
         self._most = most_urls
         self._small: dict[int, float] | None = {}
         self._small_done: set[int] = set()
-        self._kernels: CreditKernels | None = None
         self._slots: NDArray[np.uint64] = np.zeros(2, np.uint64)
         self._held: NDArray[np.float32] = np.zeros(2, np.float32)
         self._done: NDArray[np.uint8] = np.zeros(2, np.uint8)
@@ -99,20 +112,17 @@ class CreditTable:
     def _give_compiled(self, keys: Sequence[int], share: float, level: float) -> list[int]:
         self._make_room(len(keys))
         given, how = np.array(keys, np.uint64), np.array((share, level))
-        risen = np.empty(len(given), np.int64)
-        counts = np.zeros(2, np.int64)
-        give = self._compiled().give
-        give((self._slots, self._held, self._done), given, how, risen, counts)
-        self._count += int(counts[0])
-        return [keys[position] for position in risen[: counts[1]].tolist()]
-
-    def _compiled(self) -> CreditKernels:
-        if self._kernels is None:
-            self._kernels = credit_kernels()
-        return self._kernels
+        amounts = np.empty((2, len(given)), np.float64)
+        table = self._slots, len(self._slots) - 1, self._held, self._done
+        self._count += credit_kernels()["give"](*table, given, len(given), how, *amounts)
+        had, has = amounts
+        is_higher = np.frexp(had)[1] != np.frexp(has)[1]
+        risen = np.flatnonzero((has > 0.0) & ((had <= 0.0) | is_higher))
+        return [keys[position] for position in risen.tolist()]
 
     def _place(self, key: int) -> int:
-        return int(self._compiled().place(self._slots, np.uint64(key)))
+        given = np.array((key,), np.uint64)
+        return credit_kernels()["place"](self._slots, len(self._slots) - 1, given)
 
     def _compile_if_large(self) -> None:
         if self._small is not None and len(self._small) > DICTIONARY_URLS:
@@ -147,7 +157,9 @@ class CreditTable:
         places = 1 << max(10, int(2 * len(keys) / FULL).bit_length())
         self._slots, self._held = np.zeros(places, np.uint64), np.zeros(places, np.float32)
         self._done = np.zeros(places, np.uint8)
-        self._compiled().fill((self._slots, self._held, self._done), keys, held, done)
+        told = keys, len(keys), np.ascontiguousarray(held), np.ascontiguousarray(done)
+        table = self._slots, places - 1, self._held, self._done
+        credit_kernels()["fill"](*table, *told)
         self._count = len(keys)
 
     def keep_numbers(self, first: int, *numbers: float) -> None:
