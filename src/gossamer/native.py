@@ -213,14 +213,17 @@ def checked(function: Kernel, name: str, signature: Signature) -> Kernel:
 
     A wrong one is a mistake of ours, told by `TypeError` or `ValueError` instead of by a crash.
     """
-    rules = array_rules(signature)
+    rules = [
+        (place, letter, is_written, least, *(more or [(0, place)])[0], more[1:])
+        for place, letter, is_written, least, more in array_rules(signature)
+    ]
 
     def call(*given: Any) -> int:  # noqa: ANN401 -- as a kernel takes it
         passed = list(given)
-        for place, letter, is_written, least, more in rules:
-            need, array = least, given[place]
-            for factor, by in more:
-                need += factor * given[by]
+        for place, letter, is_written, least, factor, by, rest in rules:
+            need, array = least + factor * given[by] if factor else least, given[place]
+            for other, at in rest:
+                need += other * given[at]
             address: object
             if type(array) is MappedWords or type(array) is MappedBytes:
                 kind, room, address = array.letter, array.room, array.address
@@ -240,17 +243,17 @@ def checked(function: Kernel, name: str, signature: Signature) -> Kernel:
 
 def _told_of(array: object, *, is_written: bool) -> tuple[str, int, object]:
     """Return letter, length and address of an array; no letter if no kernel can be given it."""
+    told = getattr(array, "__array_interface__", None)
+    if told is not None:
+        address, is_read_only = told["data"]
+        if told["strides"] is not None or (is_written and is_read_only):
+            return "", 0, None
+        return _KINDS.get(told["typestr"], ""), array.size, address  # type: ignore[attr-defined] # numpy's
     if isinstance(array, bytearray):
         return "B", len(array), ctypes.addressof(ctypes.c_char.from_buffer(array))
     if isinstance(array, ctypes.Array):
         return _LETTERS.get(array._type_, ""), len(array), array
-    told = getattr(array, "__array_interface__", None)
-    if not isinstance(told, dict):
-        return _told_of_buffer(array)
-    address, is_read_only = told["data"]
-    if told["strides"] is not None or (is_written and is_read_only):
-        return "", 0, None
-    return _KINDS.get(told["typestr"], ""), int(getattr(array, "size", 0)), address
+    return _told_of_buffer(array)
 
 
 def _told_of_buffer(array: object) -> tuple[str, int, object]:

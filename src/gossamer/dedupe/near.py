@@ -71,12 +71,12 @@ class BandRun:
     def search(self, bands: Words, pairs: Ints) -> Ints:
         """Return page << 27 | candidate for all pages and bands; `pairs` is room for them."""
         found = natives()["search"](
-            bands.ctypes.data,
+            bands,
             len(bands),
-            self._words.ctypes.data,
-            self._places.ctypes.data,
+            self._words,
+            self._places,
             self.shift,
-            pairs.ctypes.data,
+            pairs,
         )
         return pairs[:found].copy()
 
@@ -104,9 +104,7 @@ def merge_runs(runs: Sequence[BandRun]) -> Iterator[Words]:
         for run in runs[1:]:
             more = run.entries(band)
             out = np.empty(len(whole) + len(more), np.uint64)
-            natives()["merge"](
-                whole.ctypes.data, len(whole), more.ctypes.data, len(more), out.ctypes.data
-            )
+            natives()["merge"](whole, len(whole), more, len(more), out)
             whole = out
         yield whole
 
@@ -120,9 +118,7 @@ def write_run(path: Path, bands: Iterable[Words], most: int, *, is_synced: bool)
         with replacing(path, temporary=path.with_suffix(".tmp"), is_synced=is_synced) as file:
             file.write(bytes(HEADER_BYTES))
             for entries in bands:
-                natives()["direct"](
-                    entries.ctypes.data, len(entries), 64 - bits, directory.ctypes.data, 1 << bits
-                )
+                natives()["direct"](entries, len(entries), 64 - bits, directory, 1 << bits)
                 file.write(directory.data)
                 file.write(entries.data)
                 counts.append(len(entries))
@@ -207,11 +203,11 @@ class RecentPages:
     def probe(self, bands: Words, pairs: Ints) -> Ints:
         """Return page << 27 | number for each page that shares a band with one of these."""
         found = natives()["probe"](
-            bands.ctypes.data,
+            bands,
             len(bands),
-            self._slots.ctypes.data,
+            self._slots,
             len(self._slots) - 1,
-            pairs.ctypes.data,
+            pairs,
             len(pairs),
         )
         return pairs[:found].copy()
@@ -239,10 +235,10 @@ class RecentPages:
 
     def _insert(self, start: int, end: int, first: int) -> None:
         natives()["insert"](
-            self._bands[start:].ctypes.data,
+            self._bands[start:],
             end - start,
             first + start,
-            self._slots.ctypes.data,
+            self._slots,
             len(self._slots) - 1,
         )
 
@@ -358,9 +354,7 @@ class NearSet:
             pairs[len(known) :, 1] = within & _NUMBER
             pairs = np.ascontiguousarray(pairs[np.argsort(pairs[:, 0], kind="stable")])
             labels = np.empty((len(pairs) + count, LABEL), np.uint64)
-            made = natives()["settle"](
-                records.ctypes.data, pairs.ctypes.data, len(pairs), labels.ctypes.data
-            )
+            made = natives()["settle"](records, pairs, len(pairs), labels)
             labels = labels[:made]
             self._recent.set_states(numbers - self._flushed, records[count:, 13])
         kept = np.flatnonzero(records[:count, 13] < COPY)
@@ -486,10 +480,8 @@ def _pairs_within(bands: Words, pairs: Ints) -> Ints:
     slots = np.zeros(slots_for(len(bands)), np.uint64)
     mask = len(slots) - 1
     kernels = natives()
-    kernels["insert"](bands.ctypes.data, len(bands), 0, slots.ctypes.data, mask)
-    found = kernels["probe"](
-        bands.ctypes.data, len(bands), slots.ctypes.data, mask, pairs.ctypes.data, len(pairs)
-    )
+    kernels["insert"](bands, len(bands), 0, slots, mask)
+    found = kernels["probe"](bands, len(bands), slots, mask, pairs, len(pairs))
     both = pairs[:found]
     both = both[(both & _NUMBER) < (both >> NUMBER_BITS)]
     return np.unique(both)

@@ -79,12 +79,12 @@ class WordSplitter:
         words = np.empty(len(codes) + 1, np.uint64)
         spans = np.empty((len(codes) + 1, 2), np.int64)
         found = self._kernel(
-            codes.ctypes.data,
+            codes,
             len(text),
-            self._kinds.ctypes.data,
-            self._numbers.ctypes.data,
-            words.ctypes.data,
-            spans.ctypes.data,
+            self._kinds,
+            self._numbers,
+            words,
+            spans,
         )
         return SplitText(words[:found], spans[:found])
 
@@ -141,31 +141,31 @@ class PhraseIndex:
         """The place by which the phrase at each place is known."""
         self.following = np.zeros(total + 1, np.int64)
         self._natives["index_phrases"](
-            self.words.ctypes.data,
+            self.words,
             total,
-            self.slots.ctypes.data,
+            self.slots,
             self.mask,
-            self.firsts.ctypes.data,
-            self.following.ctypes.data,
+            self.firsts,
+            self.following,
         )
 
     def blocks(self, page: SplitText) -> Ints:
         """Return the blocks that a text shares with the given ones, in its order."""
         blocks = np.empty((len(page.words) + 1, BLOCK), np.int64)
         found = self._natives["find_blocks"](
-            page.words.ctypes.data,
+            page.words,
             len(page.words),
-            self.words.ctypes.data,
-            self.slots.ctypes.data,
+            self.words,
+            self.slots,
             self.mask,
-            self.following.ctypes.data,
-            blocks.ctypes.data,
+            self.following,
+            blocks,
         )
         return blocks[:found]
 
     def most_within(self, blocks: Ints, window: int) -> int:
         """Return how many words lie in blocks in the richest stretch of so many words."""
-        return self._natives["most_within"](blocks.ctypes.data, len(blocks), window)
+        return self._natives["most_within"](blocks, len(blocks), window)
 
 
 class Commonness(NamedTuple):
@@ -193,14 +193,14 @@ class PhraseCounts:
     def add(self, blocks: Ints, host: int) -> None:
         """Count the phrases in a page's blocks. `host` is a hash of 32 bits."""
         self._natives["count_phrases"](
-            blocks.ctypes.data,
+            blocks,
             len(blocks),
-            self._index.firsts.ctypes.data,
+            self._index.firsts,
             self._pages,
             host,
-            self._last.ctypes.data,
-            self._by_page.ctypes.data,
-            self._by_host.ctypes.data,
+            self._last,
+            self._by_page,
+            self._by_host,
             _HOST_SLOTS - 1,
         )
         self._pages += 1
@@ -213,20 +213,20 @@ class PhraseCounts:
         index = self._index
         hits = np.zeros((len(index.starts) - 1, 2), np.int64)
         self._natives["count_by_text"](
-            page.words.ctypes.data,
+            page.words,
             len(page.words),
-            index.words.ctypes.data,
-            index.slots.ctypes.data,
+            index.words,
+            index.slots,
             index.mask,
-            index.following.ctypes.data,
-            self._texts.ctypes.data,
+            index.following,
+            self._texts,
             host,
             limits.most,
             limits.most_of_host,
-            self._by_page.ctypes.data,
-            self._by_host.ctypes.data,
+            self._by_page,
+            self._by_host,
             _HOST_SLOTS - 1,
-            hits.ctypes.data,
+            hits,
         )
         return hits
 

@@ -86,7 +86,7 @@ class Sketcher:
         self._scratch = _aligned(SCRATCH)
         self._simhash = natives()["simhash_of"]
         self._one = np.zeros(1, np.uint64)
-        self._one_at = self._one.ctypes.data
+        self._one_at = self._one
         self._find_room()
 
     def sketches(self, pages: Sequence[PageText]) -> Sketches:
@@ -108,12 +108,12 @@ class Sketcher:
         records = np.zeros((len(texts), RECORD), np.uint64)
         bands = np.zeros((len(texts), BANDS), np.uint64)
         self._kernel(
-            text.ctypes.data,
-            spans.ctypes.data,
+            text,
+            spans,
             len(texts),
             *self._room_at,
-            records.ctypes.data,
-            bands.ctypes.data,
+            records,
+            bands,
         )
         return Sketches(records, bands)
 
@@ -121,7 +121,7 @@ class Sketcher:
         """Return how many words a text in UTF-8 has, and the SimHash of its pairs of words."""
         self._make_room(len(text))
         table, words, _, scratch = self._room_at
-        count = self._simhash(text.ctypes.data, len(text), table, words, scratch, self._one_at)
+        count = self._simhash(text, len(text), table, words, scratch, self._one_at)
         return count, int(self._one[0])
 
     def _make_room(self, longest: int) -> None:
@@ -133,7 +133,7 @@ class Sketcher:
     def _find_room(self) -> None:
         """Remember where the table and the scratch areas are."""
         arrays = (self._table, self._words, self._shingles, self._scratch)
-        self._room_at = tuple(array.ctypes.data for array in arrays)
+        self._room_at = tuple(array for array in arrays)
 
 
 def compare(
@@ -148,7 +148,7 @@ def compare_pairs(records: Words, pairs: Ints) -> Ints:
     """Return level | equal bins << 8 of each pair of records."""
     out = np.zeros(len(pairs), np.int64)
     records, pairs = np.ascontiguousarray(records), np.ascontiguousarray(pairs)
-    natives()["judge_many"](records.ctypes.data, pairs.ctypes.data, len(pairs), out.ctypes.data)
+    natives()["judge_many"](records, pairs, len(pairs), out)
     return out
 
 

@@ -274,10 +274,13 @@ _MET = (
 )
 
 
+_SIGNATURES = {"dechunk": "B[b]nB*[b]I*[3]"}
+
+
 @cache
 def _natives() -> Native:
     """Return the compiled loop; the first call loads it, or has it compiled."""
-    return Native((chunk_kernels,), {"dechunk": "BnBI"})
+    return Native((chunk_kernels,), _SIGNATURES)
 
 
 def is_chunk_code_loaded() -> bool:
@@ -351,15 +354,13 @@ class Dechunker:
 
     def _many(self, buffer: bytes, at: int, payload: list[bytes]) -> int:
         """Read all chunks from `at` on in machine code, up to what it leaves to us."""
-        data, out = np.frombuffer(buffer, np.uint8), np.empty(len(buffer) - at, np.uint8)
-        state = np.array((self._left, 0, at), np.int64)
-        size = _natives()["dechunk"](
-            data.ctypes.data, len(buffer), out.ctypes.data, state.ctypes.data
-        )
+        data = np.frombuffer(buffer, np.uint8)[at:]
+        out, state = np.empty(len(data), np.uint8), np.array((self._left, 0, 0), np.int64)
+        size = _natives()["dechunk"](data, len(data), out, state)
         payload.append(out[:size].tobytes())
-        self._left, met, at = (int(number) for number in state)
+        self._left, met, moved = (int(number) for number in state)
         self.oddities.update(words for bit, words in _MET if met & bit)
-        return at
+        return at + moved
 
     def _payload(self, buffer: bytes, at: int, payload: list[bytes]) -> int:
         piece = buffer[at : at + self._left]

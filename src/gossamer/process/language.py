@@ -135,10 +135,16 @@ class _Weights:
         self.first = array("I", (bisect_left(numbers, place) for place in places)).tobytes()
 
 
+_SIGNATURES: Final = {
+    "hashes": f"U[b]nB[d]nU*[{_SCRIPTS}]U*[3*b]B*[3*b]",
+    "weigh": "U[c]B[c]nnU[0]U[0]nB[0]nU*[i]",
+}
+
+
 @cache
 def natives() -> Native:
     """Return the compiled kernels; the first call loads them, or has them compiled."""
-    return Native((language_kernels,), {"hashes": "UnBnUUB", "weigh": "UBnnUUnBnU"})
+    return Native((language_kernels,), _SIGNATURES)
 
 
 class LanguageDetector:

@@ -45,7 +45,11 @@ _SUSPECTS: Final = (
     *("srsltid", "rb_clickid", "gad_"),
 )
 """How parameters begin that may name a visit (`canonical.SUSPECT_QUERY`)."""
-_SIGNATURES: Final = {"join_references": "BInnBIBBIBnBnIII"}
+_SIGNATURES: Final = {
+    "join_references": "B[0]I[2*c]nnB[0]I[5]"
+    f"B[{256 + kernels.SUSPECTS}]B[192]I[{kernels.ORIGIN}*k+{kernels.ORIGIN}]B[0]nB*[m]n"
+    f"I*[{_COLUMN}*c]I*[c]I*[16]"
+}
 
 
 _loaded: list[Native] = []
@@ -166,9 +170,14 @@ class Joiner:
         return self._origins.places
 
     def join(
-        self, base: Url, hrefs: int | bytes, references: int, count: int, stride: int
+        self,
+        base: Url,
+        hrefs: MappedBytes | bytes,
+        references: "MappedWords | array[int]",
+        count: int,
+        stride: int,
     ) -> list[tuple[int, int, int]] | None:
-        """Join references, given by addresses (or as bytes), to a base in canonical form.
+        """Join references to a base in canonical form.
 
         Return those that are left to the parser: the place of each, its offset and its length
         without fragment; `put` takes what `ask` has made of it. None if there are too many, or the
@@ -193,14 +202,14 @@ class Joiner:
             array("q", (path, folder, len(base.origin), home, ring)).tobytes(),
             _letters(),
             _SECRET,
-            self._origins.slots.address,
-            self._origins.names.address,
+            self._origins.slots,
+            self._origins.names,
             _SLOTS - 1,
-            self.targets.address,
+            self.targets,
             self.targets.room,
-            self.columns.address,
-            self._left.address,
-            self._out.address,
+            self.columns,
+            self._left,
+            self._out,
         )
         self.size = self._out.view[0]
         rows = self.columns.view
@@ -240,12 +249,12 @@ class Joiner:
             written = href.encode("utf-8", "surrogatepass")
             rows.extend((len(letters), len(written)))
             letters += written
-        text, address = bytes(letters), rows.buffer_info()[0]
-        left = self.join(base, text, address, len(hrefs), 2)
+        text = bytes(letters)
+        left = self.join(base, text, rows, len(hrefs), 2)
         if left is None:
             return None
         again = len(left) > FEW and self.learn_from(base, (hrefs[at] for at, *_ in left), rules)
-        left = (self.join(base, text, address, len(hrefs), 2) or []) if again else left
+        left = (self.join(base, text, rows, len(hrefs), 2) or []) if again else left
         columns = iter(self.columns.view[: _COLUMN * len(hrefs)].tolist())
         targets, places = self.targets.view[: self.size].decode(), self.places
         found: list[Url | None] = []

@@ -134,7 +134,7 @@ def _put(work: Workspace, written: Written, links: Sequence[RawLink]) -> Written
 
 def _joined(work: Workspace, base: Url, count: int, tools: Tools) -> LinkColumns | None:
     joiner, hrefs = work.links.joiner, work.hrefs.view
-    given = (base, work.hrefs.address, work.references.address, count, _REFERENCE)
+    given = (base, work.hrefs, work.references, count, _REFERENCE)
     left = joiner.join(*given)
     if left is not None and len(left) > FEW:
         starts = (hrefs[at : at + min(size, _START_BYTES)] for _, at, size in left)
@@ -153,26 +153,26 @@ def _joined(work: Workspace, base: Url, count: int, tools: Tools) -> LinkColumns
         return None
     links, out = work.links, work.out.view
     kept = natives()["write_rows"](
-        work.text.address,
-        work.rels.address,
-        work.references.address,
+        work.text,
+        work.rels,
+        work.references,
         count,
-        joiner.columns.address,
-        joiner.targets.address,
+        joiner.columns,
+        joiner.targets,
         _kind_names(),
         _PARTS,
-        work.table.address,
+        work.table,
         slots - 1,
-        links.rows.address,
+        links.rows,
         links.rows.room,
-        links.pages.address,
-        links.ends.address,
-        links.kinds.address,
-        links.keys.address,
-        links.origins.address,
-        links.lines.address,
-        work.kept.address,
-        work.out.address,
+        links.pages,
+        links.ends,
+        links.kinds,
+        links.keys,
+        links.origins,
+        links.lines,
+        work.kept,
+        work.out,
     )
     if kept < 0:
         return None

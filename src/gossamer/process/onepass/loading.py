@@ -35,14 +35,24 @@ _MODULES: Final = tuple(
         *("row_kernels", "character_kernels", "numbers", "vocabulary"),
     )
 )
+_NAMES, _MEANINGS = 4 * 512, 3 * 8192
+"""Words of the tables of names, and of character references (`page.py`)."""
 _SIGNATURES: Final = (
-    {"outline": "BnnIBIIBIIIInIIInI"},
     {
-        "layout": "BInIIBBIInIBnBInI",
-        "link_texts": "BIInnnIBInBnBnBBInII",
-        "write_rows": "BBInIBBnInBnBIBIIIII",
-        "characters_of": "BnnnIBB",
-        "element_texts": "BIInIBBnBn",
+        "outline": f"B[b]nnI[{_NAMES}]B[1]I[1]I[{_NAMES}]B[1]I[1]"
+        f"I*[{2 * numbers.MOST_DEPTH}]I*[{2 * numbers.MOST_FORMATTING}]I*[{numbers.ROW}*m]n"
+        f"I*[{numbers.ELEMENT}*q]I*[{numbers.ATTRIBUTE}*q]I*[{numbers.ANCHOR}*q]nI*[16]",
+    },
+    {
+        "layout": f"B[0]I[{numbers.ROW}*c]nI[1]I[{_MEANINGS}]B[1]B[0]"
+        f"I*[{numbers.FRAME * numbers.MOST_DEPTH}]I*[{numbers.CELL}*j]n"
+        f"I*[{numbers.MOST_COLUMNS}]B*[m]nB*[1]I*[2*p]nI*[16]",
+        "link_texts": f"B[0]I[1]I[{numbers.ANCHOR}*d]nnnI[{_MEANINGS}]B[1]I*[j+1]nB*[l]nB*[n]n"
+        f"B*[1]B*[1]I*[{numbers.KEPT}*d]nI*[{numbers.REFERENCE}*d]I*[16]",
+        "write_rows": f"B[1]B[1]I[{numbers.REFERENCE}*d]nI[5*d]B[1]B[1]nI*[j+1]nB*[l]nB*[l]"
+        "I*[2*d]B*[d]I*[d]I*[d]I*[d]I*[1]I*[16]",
+        "characters_of": f"B[c]nnnI[{_MEANINGS}]B[1]B*[1]",
+        "element_texts": f"B[0]I[1]I[3*d]nI[{_MEANINGS}]B[1]B*[h]nB*[j]n",
     },
 )
 """In two parts, which compile at the same time, beside the kernel that joins references."""

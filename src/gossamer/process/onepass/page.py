@@ -281,7 +281,7 @@ class FlatPage:
         if 2 * (end - start) + 64 > work.scratch.room:
             raise UnicodeError
         size = natives()["characters_of"](
-            self._body, start, end, kind, references.slots, references.letters, work.scratch.address
+            self._body, start, end, kind, references.slots, references.letters, work.scratch
         )
         return work.scratch.view[:size].decode()
 
@@ -346,14 +346,14 @@ class FlatPage:
         wanted = array("q", [number for one in asked for number in one])
         size = natives()["element_texts"](
             self._body,
-            work.events.address,
+            work.events,
             wanted.tobytes(),
             len(asked),
             references.slots,
             references.letters,
-            work.text.address,
+            work.text,
             work.text.room,
-            work.scratch.address,
+            work.scratch,
             work.scratch.room,
         )
         if size < 0:
@@ -421,25 +421,25 @@ class FlatPage:
             raise UnicodeError
         count = natives()["link_texts"](
             self._body,
-            work.events.address,
-            work.anchors.address,
+            work.events,
+            work.anchors,
             self._anchor_count,
             int(is_small),
             int(every),
             references.slots,
             references.letters,
-            work.table.address,
+            work.table,
             slots - 1,
-            work.hrefs.address,
+            work.hrefs,
             work.hrefs.room,
-            work.text.address,
+            work.text,
             work.text.room,
-            work.rels.address,
-            work.scratch.address,
-            work.kept.address,
+            work.rels,
+            work.scratch,
+            work.kept,
             code_of(LinkKind.ANCHOR),
-            work.references.address,
-            work.out.address,
+            work.references,
+            work.out,
         )
         if count == numbers.SEE_ALL:
             return NO_ROWS._replace(is_partial=True)
@@ -470,22 +470,22 @@ class FlatPage:
         work, tables = self.work, _tables()
         count = natives()["layout"](
             self._body,
-            work.events.address,
+            work.events,
             self._count,
             tables.properties,
             tables.references.slots,
             tables.references.letters,
             side,
-            work.frames.address,
-            work.cells.address,
+            work.frames,
+            work.cells,
             work.most_cells,
-            work.widths.address,
-            work.text.address,
+            work.widths,
+            work.text,
             work.text.room,
-            work.scratch.address,
-            work.spans.address,
+            work.scratch,
+            work.spans,
             work.most_spans,
-            work.out.address,
+            work.out,
         )
         if count < 0:
             raise UnicodeError
@@ -513,15 +513,15 @@ def page_in(body: bytes, work: Workspace) -> FlatPage | None:
         tables.attributes.slots,
         tables.attributes.letters,
         tables.wanted,
-        work.stack.address,
-        work.formats.address,
-        work.events.address,
+        work.stack,
+        work.formats,
+        work.events,
         work.most_events,
-        work.elements.address,
-        work.attributes.address,
-        work.anchors.address,
+        work.elements,
+        work.attributes,
+        work.anchors,
         work.most_rows,
-        work.out.address,
+        work.out,
     )
     if count < 0:
         return None
