@@ -103,6 +103,17 @@ _QUANTITIES: dict[str, tuple[Callable[[str], float | None], str]] = {
     "time": (seconds_of, TIME_EXAMPLE),
 }
 """How a shape is read, and what it takes, in words."""
+_LEAST = {
+    "limits.max_pages": "1 page or more (no limit without the flag)",
+    "limits.max_time_s": "a time above 0, such as 90s or 2h (no limit without the flag)",
+    "limits.max_bytes": "1 byte or more, such as 10G",
+}
+"""Limits of nothing, which nobody can mean."""
+_NOT_EMPTY = {
+    "fetch.user_agent": "a name such as 'mybot/1.0', found ''; without the flag it is "
+    "gossamer/VERSION",
+    "fetch.contact": "an email address or a URL, found ''; without the flag none is sent",
+}
 
 
 def with_flags(
@@ -150,21 +161,23 @@ def _value(flag: Flag, value: object) -> object:
         return _steps(flag, value)
     if flag.shape in _QUANTITIES and isinstance(value, str):
         found = quantity(flag.name, flag.shape, value)
-        if flag.knob == "limits.max_bytes" and found < 1:
-            raise ConfigError(f"{flag.name}: expected 1 byte or more, such as 10G, found {value!r}")
+        if flag.knob in _LEAST and not found:
+            raise ConfigError(f"{flag.name}: expected {_LEAST[flag.knob]}, found {value!r}")
         return found
-    if flag.knob == "fetch.user_agent" and not str(value).strip():
-        raise ConfigError(
-            f"{flag.name}: expected a name such as 'mybot/1.0', found {value!r}; without the flag "
-            "it is gossamer/VERSION"
-        )
+    if flag.knob in _NOT_EMPTY and not str(value).strip():
+        raise ConfigError(f"{flag.name}: expected {_NOT_EMPTY[flag.knob]}")
     return value
 
 
 def max_time_of(given: Mapping[str, object]) -> float | None:
     """Return what --max-time gives for this run; None if it was not given."""
     text = given.get("max_time")
-    return None if text is None else quantity("--max-time", "time", str(text))
+    if text is None:
+        return None
+    found = quantity("--max-time", "time", str(text))
+    if not found:
+        raise ConfigError(f"--max-time: expected {_LEAST['limits.max_time_s']}, found {text!r}")
+    return found
 
 
 def quantity(name: str, shape: str, text: str) -> float:

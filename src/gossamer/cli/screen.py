@@ -135,7 +135,7 @@ def progress(
         for url, cause in status.seed_failures.items():
             if url not in told:
                 told.add(url)
-                words = f"cannot fetch {harmless(url)}: {harmless(cause)}; it is tried again"
+                words = f"cannot fetch {harmless(url)}: {harmless(cause)}"
                 console.print(Text(words, "yellow"), soft_wrap=True)
 
     if console.is_terminal and is_live:

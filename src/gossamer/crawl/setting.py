@@ -101,6 +101,11 @@ def _set(data: dict[str, object], name: str, value: object) -> None:
         )
     if not isinstance(table, dict):
         raise ConfigError(f"{name}: there is no such setting")
+    if section == "limits" and value == 0:
+        raise ConfigError(
+            f"{name}: expected more than 0, found {value!r}; `gossamer pause DIR` stops the "
+            f"requests, and `gossamer set DIR {name}=` removes the limit"
+        )
     table[knob] = value
 
 

@@ -186,7 +186,7 @@ class HeldQueue:
         elsewhere in the unit and of another shape, to find a page that ends. Once that has led
         nowhere, the oldest.
         """
-        if probation.is_endless:
+        if probation.is_endless and not is_repeating(probation):
             return next(iter(self.take_oldest(1)), None)
         newest = list(islice(reversed(self._held.values()), PROBES_CONSIDERED))[::-1]
         if not newest:

@@ -24,7 +24,6 @@ from gossamer.traps.unit import (
     NUMBERS_KEPT,
     SERIES_KEPT,
     SHAPES_KEPT,
-    TRAILS_KEPT,
     Probation,
     Trail,
     Unit,
@@ -41,6 +40,7 @@ FEW_NEW = 4
 SHORT_TEXT = 400
 """Pages with less text than this are told apart by the URLs of their pictures, not their names."""
 REDIRECT_LINKS = 2
+TRAILS_KEPT = 8192
 KNOWN_PER_PAGE, KNOWN_PER_NEW = 3.0, 0.25
 """Links to known pages that even a tree has: its root, the page above."""
 HEAD_CHARS, TAIL_CHARS = 6000, 2000
@@ -175,14 +175,41 @@ def _is_volatile_word(word: str) -> bool:
     return not _LETTERS.search(plain) or plain in _ORDINALS or any(map(is_id, _PARTS.split(plain)))
 
 
-def count_page(unit: Unit, page: Observation) -> None:
+class SameTrails:
+    """How many pages in a row, each found on the one before, said what others had said.
+
+    Of the last pages that did and brought new URLs. Kept in memory only: lost, it is counted anew.
+    """
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._depths: dict[int, int] = {}
+        """By a hash of the page's address."""
+
+    def follow(self, page: Observation) -> int:
+        """Note such a page; return how many in a row there are with it."""
+        here = _hash_of(page.address)
+        depth = self._depths[here] = self._depths.get(_hash_of(page.via), 0) + 1
+        if len(self._depths) > TRAILS_KEPT:
+            del self._depths[next(iter(self._depths))]
+        return depth
+
+
+def _hash_of(address: str) -> int:
+    return xxh3_64_intdigest(address.encode("utf-8", "surrogatepass"))
+
+
+def count_page(unit: Unit, page: Observation, same_trails: SameTrails) -> None:
     """Count a page of a unit that is not on probation."""
     unit.pages += 1
     unit.block_pages += 1
-    unit.block_same += unit.repeats(page.fingerprint)
+    is_same = unit.repeats(page.fingerprint)
+    unit.block_same += is_same
     unit.doors += not page.via.startswith(unit.folder)
     if not page.new:
         return
+    if is_same:
+        same_trails.follow(page)
     unit.block_brought += len(page.new)
     name = unit.name
     if new := sum([address.startswith(name) for address in page.new]):
@@ -200,6 +227,7 @@ def count_probe(
     page: Observation,
     trail: Trail,
     child: str,
+    same_trails: "SameTrails",
     leads_on: bool,  # noqa: FBT001  # a fact about the page
 ) -> None:
     """Count a page of a unit on probation; a trail of pages, some in the same child, led to it.
@@ -222,7 +250,7 @@ def count_probe(
             probation.same_productive += 1
             group = group_of(child, name)
             probation.same_by_child[group] = probation.same_by_child.get(group, 0) + 1
-            _follow_same(probation, page)
+            probation.same_depth = max(probation.same_depth, same_trails.follow(page))
         if trail[0] >= probation.depth:
             probation.depth, probation.depth_in_child = trail[0] + 1, trail[1] + 1
         if len(probation.shapes) < SHAPES_KEPT:
@@ -246,20 +274,6 @@ def count_cross_links(probation: Probation) -> int:
     """Return how often known pages were linked again; what every page links does not count."""
     most = max(NAVIGATION, NAVIGATION_SHARE * probation.pages)
     return sum(times for times in probation.cross_links.values() if times <= most)
-
-
-def _follow_same(probation: Probation, page: Observation) -> None:
-    """Count how many pages in a row, each found on the one before, said what others had said."""
-    trails = probation.same_trails
-    depth = trails.get(_hash_of(page.via), 0) + 1
-    trails[_hash_of(page.address)] = depth
-    if len(trails) > TRAILS_KEPT:
-        del trails[next(iter(trails))]
-    probation.same_depth = max(probation.same_depth, depth)
-
-
-def _hash_of(address: str) -> int:
-    return xxh3_64_intdigest(address.encode("utf-8", "surrogatepass")) >> 32
 
 
 def _count_new(probation: Probation, new: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from gossamer.traps.hosts import Domains, SharedAddresses, host_in
 from gossamer.traps.mirrors import Mirrors
 from gossamer.traps.observations import (
     Observation,
+    SameTrails,
     count_page,
     count_probe,
     is_part_of_page,
@@ -96,6 +97,7 @@ class Probations:
         self.domains = Domains(config, registry, host_count)
         self.shared = SharedAddresses()
         self._mirrors = Mirrors(host_count)
+        self._same_trails = SameTrails()
         self._last = _LastPage()
         self._touched: dict[str, None] = {}
         self._refused: dict[str, int] = {}
@@ -397,7 +399,7 @@ class Probations:
             if unit.probation is not None:
                 self._observe_probe(unit, unit.probation, page, trail, child_of(name, names))
                 return
-            count_page(unit, page)
+            count_page(unit, page, self._same_trails)
             is_full = unit.block_pages >= SUSPECT_PAGES
             if is_full and self._check(unit, page, may_suspect=governing is None):
                 return
@@ -487,7 +489,7 @@ class Probations:
         """Count a page of a unit on probation, and decide."""
         self._last = self._last._replace(trail=(trail[0] + 1, trail[1] + 1), child=child)
         leads_on = not page.new and self._leads_on(unit, page)
-        count_probe(unit, probation, page, trail, child, leads_on)
+        count_probe(unit, probation, page, trail, child, self._same_trails, leads_on)
         self._registry.change(unit)
         if probation.pages % WEIGHED_EVERY == 0:
             probation.weight = weight_of(probation, entrances=self._entrances_of(unit))

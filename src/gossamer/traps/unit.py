@@ -27,7 +27,6 @@ FINGERPRINTS_KEPT = 32
 CROSS_LINKS_KEPT = 2048
 NUMBERS_KEPT = 4096
 SHAPES_KEPT = 16
-TRAILS_KEPT = 128
 SERIES_KEPT = 3
 MAX_FOLDERS = 3
 """Deeper folders belong to the unit of the third."""
@@ -74,10 +73,8 @@ class Probation(Struct, kw_only=True, omit_defaults=True):
     """Of the pages in a row, how many lie in one child of the unit."""
     same_by_child: dict[str, int] = field(default_factory=dict, name="children")
     """Productive pages with a known text, by the child they lie in; "" for the unit itself."""
-    same_trails: dict[int, int] = field(default_factory=dict)
-    """Such pages, as hashes of addresses, the last few: how many in a row led to each of them."""
     same_depth: int = 0
-    """The most of them in a row, each found on the one before."""
+    """The most of them in a row, each found on the one before, wherever in its domain."""
     strikes: int = 0
     """Children of the unit that were closed during this probation."""
     is_inherited: bool = field(default=False, name="is_heir")

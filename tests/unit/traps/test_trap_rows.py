@@ -21,7 +21,7 @@ def test_a_unit_keeps_the_names_that_it_has_on_disk() -> None:
     assert names_of(Probation) == [
         *("suspicion", "pages", "bred", "leaves", "same", "same_bred", "moving", "depth", "fresh"),
         *("half_fresh", "half_crossed", "expected", "crossed", "numbered", "numbers", "series"),
-        *("out", "inside", "children", "same_trails", "same_depth", "strikes", "is_heir", "shapes"),
+        *("out", "inside", "children", "same_depth", "strikes", "is_heir", "shapes"),
         *("half_pages", "half_number"),
         *("rate_before", "weight", "is_easing", "is_endless", "spent", "spent_at", "shared"),
         *("is_steady", "has_endless_sitemaps", "is_again"),

@@ -4,6 +4,9 @@ import pytest
 
 from gossamer.model import LinkKind
 from gossamer.traps.observations import (
+    TRAILS_KEPT,
+    Observation,
+    SameTrails,
     count_page,
     count_probe,
     is_redirect_page,
@@ -205,10 +208,27 @@ def test_a_page_of_a_free_unit_is_counted_in_its_block() -> None:
     inside, outside = f"{HOST}a/1", f"{HOST}b/1"
     for _ in range(2):
         turn = page_turn(f"{HOST}a/", links=(inside, outside), new=(inside, outside))
-        count_page(unit, observation_of(turn))
-    count_page(unit, observation_of(page_turn(f"{HOST}a/x", body="", links=(outside,))))
+        count_page(unit, observation_of(turn), SameTrails())
+    count_page(
+        unit, observation_of(page_turn(f"{HOST}a/x", body="", links=(outside,))), SameTrails()
+    )
     assert (unit.pages, unit.block_pages, unit.block_same) == (3, 3, 1)
     assert (unit.block_productive, unit.block_new_urls, unit.new_urls) == (2, 2, 2)
+
+
+def test_pages_that_repeat_others_are_counted_from_page_to_page() -> None:
+    def page(path: str, via: str) -> Observation:
+        return observation_of(page_turn(f"{HOST}{path}", via=f"{HOST}{via}"))
+
+    trails = SameTrails()
+    depths = [trails.follow(page(str(n), str(n - 1))) for n in range(1, 4)]
+    assert depths == [1, 2, 3]
+    assert trails.follow(page("aside", "1")) == 2
+    assert trails.follow(page("elsewhere", "unknown")) == 1
+    assert trails.follow(page("1", "0")) == 1, "the same page again is no further one"
+    for number in range(TRAILS_KEPT):
+        trails.follow(page(f"many/{number}", "unknown"))
+    assert trails.follow(page("4", "3")) == 1, "of the oldest nobody knows any more"
 
 
 def test_a_unit_remembers_its_last_32_texts() -> None:
@@ -223,7 +243,9 @@ def probed(turns: int = 1, *, leads_on: bool = False, **page: object) -> tuple[U
     unit, probation = Unit(name="h.test/a/", new_urls=750), Probation(suspicion="")
     turn = page_turn(f"{HOST}a/p/7", **page)  # type: ignore[arg-type] -- whatever a test names
     for _ in range(turns):
-        count_probe(unit, probation, observation_of(turn), (3, 2), "h.test/a/p/", leads_on)
+        count_probe(
+            unit, probation, observation_of(turn), (3, 2), "h.test/a/p/", SameTrails(), leads_on
+        )
     return unit, probation
 
 
