@@ -4,9 +4,11 @@ Skipped where Ray is not installed: `make test-ray` installs it and plays all.
 """
 
 import importlib.util
+import json
 import os
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,8 +16,10 @@ from typing import Any
 
 import pytest
 
+import gossamer
 from gossamer.cluster import Ring
 from gossamer.config import UrlConfig
+from gossamer.errors import GossamerError
 from gossamer.testing import FakeWeb
 from gossamer.urls import parse
 from tests.cluster.machines import LEASE_S, ClusterTrial, cluster_trial, gossamer_says, wait_for
@@ -172,3 +176,31 @@ def test_ray_nodes_join_and_leave_during_a_crawl(tmp_path: Path) -> None:
 
 def has_shards(going: ClusterTrial, name: str) -> bool:
     return bool(shards_of(going).get(name)) or going.coordinators[-1].poll() is not None
+
+
+@only_in_full
+def test_shards_on_ray_are_split_three_times_during_a_crawl(tmp_path: Path) -> None:
+    web = FakeWeb(seed=2104, hosts=HOSTS, pages_per_host=150)
+    with trial(tmp_path, web, nodes=2, shards=2) as going:
+        going.crawl()
+        for turn in range(3):
+            assert going.wait_for(40), (turn, "the crawl ended first")
+            assert wait_for(lambda: is_split(going))
+            assert wait_for(lambda goal=3 + turn: shards_that_count(going) == goal), turn
+        assert finish(going.coordinators[-1], END_S).expect(0).last_json["finished"]
+        going.judge()
+
+
+def is_split(going: ClusterTrial) -> bool:
+    """Have the largest shard split; False while another split is not done."""
+    with pytest.MonkeyPatch.context() as patched, suppress(GossamerError):
+        patched.setenv("GOSSAMER_CLUSTER", str(going.nodes[0].home))
+        gossamer.cluster_split(going.url)
+        return True
+    return going.coordinators[-1].poll() is not None
+
+
+def shards_that_count(going: ClusterTrial) -> int:
+    charter = max((going.folder / "store" / "charter").iterdir())
+    shards: int = json.loads(charter.read_bytes())["shards"]
+    return shards
