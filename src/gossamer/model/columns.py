@@ -119,8 +119,11 @@ class LinkColumns(Sequence[Link]):
 
     def places_of(self, kinds: Collection[LinkKind]) -> list[int]:
         """Return the places of the links of some kinds."""
-        wanted = _selectors(frozenset(kinds))
-        return list(compress(range(len(self)), self.columns.kinds.translate(wanted)))
+        return list(compress(range(len(self)), self.are_of(kinds)))
+
+    def are_of(self, kinds: Collection[LinkKind]) -> bytes:
+        """Return 1 for each link of some kinds, and 0 for others."""
+        return self.columns.kinds.translate(_selectors(frozenset(kinds)))
 
 
 _known_selectors: dict[frozenset[LinkKind], bytes] = {}
@@ -334,7 +337,7 @@ def keys_of(links: Sequence[Link], kinds: Collection[LinkKind] | None = None) ->
     """Return the keys of the targets of the links of some kinds, or of all."""
     if isinstance(links, LinkColumns):
         keys = links.columns.keys
-        return keys if kinds is None else [keys[n] for n in links.places_of(kinds)]
+        return keys if kinds is None else list(compress(keys, links.are_of(kinds)))
     return [link.target.key for link in links if kinds is None or link.kind in kinds]
 
 
@@ -349,11 +352,8 @@ def hosts_of(links: Sequence[Link], kinds: Collection[LinkKind] | None = None) -
     """Return the hosts of the targets of the links of some kinds, or of all."""
     if isinstance(links, LinkColumns):
         have = links.columns
-        if kinds is None:
-            numbers = set(have.origins)
-        else:
-            numbers = {have.origins[n] for n in links.places_of(kinds)}
-        return {have.places[number][1] for number in numbers}
+        numbers = have.origins if kinds is None else compress(have.origins, links.are_of(kinds))
+        return {have.places[number][1] for number in set(numbers)}
     return {link.target.host for link in links if kinds is None or link.kind in kinds}
 
 
@@ -362,6 +362,8 @@ def links_to(links: Sequence[Link], wants: Callable[[str], bool]) -> list[Link]:
     if isinstance(links, LinkColumns):
         have = links.columns
         numbers = {n for n in set(have.origins) if wants(have.places[n][1])}
+        if not numbers:
+            return []
         return links.pick([at for at, n in enumerate(have.origins) if n in numbers])
     return [link for link in links if wants(link.target.host)]
 
