@@ -200,11 +200,14 @@ class Owner:
             self._open(Disk(claim.lineage, self.epoch, local.state))
 
     def restore(self) -> None:
-        """Read the files that the claim names, one each time."""
+        """Read the files that the claim names, one each time; they stay while it is the newest."""
         if self._to_read:
             file = self._to_read.pop()
             found = self.world.store.files.get(file.name)
             if found != file.content:
+                if self.world.store.newest(self.shard) > self.hold.number:
+                    self.die()  # it slept: somebody else has the shard, and went on
+                    return
                 what = "missing" if found is None else "another's"
                 raise Lost(f"shard {self.shard}: file {file.name} is {what}")
             return
