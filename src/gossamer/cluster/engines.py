@@ -31,8 +31,14 @@ from gossamer.cluster.processes import ShardChild
 from gossamer.linux import cores
 from gossamer.log import tell
 
+OnEnded = Callable[[ProcessEnded], None]
+OnOver = Callable[[], None]
 REDIAL_S = 1.0
 HERE = "here"
+
+
+def ignore() -> None:
+    """Do nothing about the end of a cluster."""
 
 
 class ShardEngine(Protocol):
@@ -42,10 +48,11 @@ class ShardEngine(Protocol):
     def nodes(self) -> Sequence[NodeState]:
         """Return the machines that are there."""
 
-    async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
+    async def run(self, on_ended: OnEnded, on_over: OnOver = ignore) -> None:
         """Be in touch with the machines, and tell which processes have ended.
 
-        Return when the cluster is to end.
+        `on_over` is called when the cluster is to end: its machines wait for crawls that end then.
+        Return when there are no machines any more, nor will be.
         """
 
     async def start(self, node: str, process: ShardProcess) -> None:
@@ -63,15 +70,16 @@ class NodesLine:
 
     def __init__(self) -> None:
         self._connection: Connection[ToCoordinator] | None = None
-        self._on_ended: Callable[[ProcessEnded], None] = lambda _ended: None
+        self._on_ended: OnEnded = lambda _ended: None
         self.nodes: Sequence[NodeState] = ()
         """The machines that are there, as was said last."""
 
     async def hear(
-        self, connection: Connection[ToCoordinator], on_ended: Callable[[ProcessEnded], None]
+        self, connection: Connection[ToCoordinator], on_ended: OnEnded, on_over: OnOver
     ) -> bool:
-        """Use a connection until it breaks; return True if the cluster ends."""
+        """Use a connection until it breaks; return True if the cluster has ended."""
         self._connection, self._on_ended = connection, on_ended
+        is_over = False
         try:
             while (message := await connection.receive()) is not None:
                 match message:
@@ -80,8 +88,9 @@ class NodesLine:
                     case ProcessEnded():
                         on_ended(message)
                     case ClusterEnds() | NotHeard():
-                        return True
-            return False
+                        is_over = True
+                        on_over()  # what runs there is to end, and is told of as before
+            return is_over
         finally:
             self._connection, self.nodes = None, ()
             connection.close()
@@ -114,7 +123,7 @@ class HeadEngine:
         """Return the machines that are there; none while the head is away."""
         return self._line.nodes
 
-    async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
+    async def run(self, on_ended: OnEnded, on_over: OnOver = ignore) -> None:
         """Talk to the head, and call it again when the line breaks."""
         while True:
             try:
@@ -126,7 +135,7 @@ class HeadEngine:
                 await self._clock.sleep(REDIAL_S)
                 continue
             connection.send(self._hello)
-            if await self._line.hear(connection, on_ended):
+            if await self._line.hear(connection, on_ended, on_over):
                 return
             await self._clock.sleep(REDIAL_S)
 
@@ -146,7 +155,7 @@ class LocalEngine:
         """Start shards as forks of a server, or as programs: without one, or when it is gone."""
         self._processes = ShardProcesses(home, HERE, self._tell)
         self._forks = ForkedProcesses(server, self._tell) if server is not None else None
-        self._on_ended: Callable[[ProcessEnded], None] = lambda _ended: None
+        self._on_ended: OnEnded = lambda _ended: None
 
     def _tell(self, ended: ProcessEnded) -> None:
         self._on_ended(ended)
@@ -157,7 +166,11 @@ class LocalEngine:
         forks = self._forks.running if self._forks is not None else []
         return [NodeState(name=HERE, cores=cores(), processes=forks + self._processes.running)]
 
-    async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
+    async def run(
+        self,
+        on_ended: OnEnded,
+        on_over: OnOver = ignore,  # noqa: ARG002 - it is over when we are
+    ) -> None:
         """Wait until it is cancelled; then end what runs."""
         self._on_ended = on_ended
         try:

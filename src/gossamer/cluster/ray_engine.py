@@ -14,7 +14,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -22,7 +22,7 @@ import msgspec
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.cluster.connection import Connection
-from gossamer.cluster.engines import NodesLine
+from gossamer.cluster.engines import NodesLine, OnEnded, OnOver, ignore
 from gossamer.cluster.home import ClusterHome, default_home
 from gossamer.cluster.node import launching, process_variables, process_words
 from gossamer.cluster.node_messages import (
@@ -70,7 +70,7 @@ class RayEngine:
         """Return the machines that are there, as Ray says."""
         return self._line.nodes
 
-    async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
+    async def run(self, on_ended: OnEnded, on_over: OnOver = ignore) -> None:
         """Keep a process that talks to Ray; start another when it has ended."""
         while True:
             ours, theirs = socket.socketpair()
@@ -78,7 +78,7 @@ class RayEngine:
                 driver = await self._driver(theirs)
             connection: Connection[ToCoordinator] = await Connection.over(ours, ToCoordinator)
             try:
-                await self._line.hear(connection, on_ended)
+                await self._line.hear(connection, on_ended, on_over)
             finally:
                 with suppress(ProcessLookupError):
                     driver.kill()

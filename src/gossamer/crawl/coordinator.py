@@ -167,6 +167,8 @@ class Coordinator:
     """By shard: what was issued last."""
     splits: ShardSplits = field(init=False)
     _has_said_alone: bool = False
+    _is_down: bool = False
+    """The cluster has ended: no machine will be there any more."""
     _seen: tuple[tuple[str, bool], ...] = ()
     _steady_since: float = 0.0
     _is_over: bool = False
@@ -257,6 +259,11 @@ class Coordinator:
         """Return the node that is to have a shard; wait until there is one."""
         began_at = self.clock.steady()
         while not (nodes := self._nodes()):
+            if self._is_down:
+                raise CannotGoOn(
+                    f"the cluster went down before shard {shard} had ended; what it has shipped is "
+                    "in the store, and the same line goes on when the cluster is up again"
+                )
             is_late = self.clock.steady() - began_at > STEADY_S  # the head needs a moment to say
             if is_late and not self._has_said_alone:
                 self._has_said_alone = True
@@ -417,8 +424,9 @@ class Coordinator:
                     await asyncio.to_thread(history.go_on, self.claim.charter)
 
     async def _listen(self, end: Callable[[str], None]) -> None:
-        await self.engine.run(self._note_ended)
+        await self.engine.run(self._note_ended, lambda: end("stopped"))
         end("stopped")
+        self._is_down = True
 
     def _note_ended(self, ended: ProcessEnded) -> None:
         if self.indexing is not None:
