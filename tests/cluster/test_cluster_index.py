@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -226,10 +227,16 @@ def test_a_cluster_indexes_while_it_crawls_and_a_lost_machine_is_replaced(
         flags = flags_for(server.resolve, *words, "--index")
         trial = ClusterTrial(server, tmp_path, seeds, flags, random.Random(7))
         with cluster_of(trial, 2) as going:
+            monkeypatch.setenv("GOSSAMER_CLUSTER", str(going.nodes[0].home))
             process = going.crawl()
+            assert wait_until(lambda: len(server.requests) >= 40, process)
+            say("pause", going.url).expect(0)  # so that it does not end before anything is built
             assert wait_until(lambda: found_by_now(going.url, "zymurgist"), process)
+            assert wait_until(lambda: len(indexers(going.nodes[0])) > 0, process)
             for pid in indexers(going.nodes[0]):
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            say("resume", going.url).expect(0)
             going.nodes[1].lose()
             finish(process).expect(0)
     whole = tmp_path / "whole"
@@ -243,9 +250,11 @@ def test_a_cluster_indexes_while_it_crawls_and_a_lost_machine_is_replaced(
 
 def indexers(node: Node) -> list[int]:
     """Return the processes that index on a machine."""
-    lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in session(node.pid)}
-    found = [pid for pid, line in lines.items() if b"\0build\0" in line]
-    assert found
+    found = []
+    for pid in session(node.pid):
+        with suppress(OSError):  # it has ended meanwhile
+            if b"\0build\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
     return found
 
 

@@ -472,6 +472,11 @@ def run_shard(
     """Run one shard of a crawl on several machines until it is told to end."""
     from gossamer.crawl import JoiningShard, run_joined
 
+    def bring_ranks(path: Path) -> bool:
+        from gossamer.api.storedgraph import bring_ranks_of
+
+        return bring_ranks_of(store, number, path)
+
     run_joined(
         JoiningShard(
             store=store,
@@ -480,5 +485,6 @@ def run_shard(
             home=str(cluster_home(home).root),
             process=process,
             node=node,
-        )
+        ),
+        bring_ranks,
     )

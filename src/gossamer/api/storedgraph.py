@@ -1,7 +1,10 @@
 """StoredLinkGraph: the link graph of a crawl's store, a part for each shard."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
+
+import numpy as np
 
 from gossamer.api.arguments import let_pass
 from gossamer.api.mirrors import cache_room
@@ -141,3 +144,13 @@ def ranks_of_shards(url: str) -> Callable[[int], RankFile | None] | None:
     if ranks_of_store(graph, VOTES) is None:
         return None
     return lambda shard: rank_file_of(graph, VOTES, shard)
+
+
+def bring_ranks_of(url: str, shard: int, path: Path) -> bool:
+    """Write the PageRank of a shard's URLs to a file; return False if nobody has computed it."""
+    find = ranks_of_shards(url)
+    found = find(shard) if find is not None else None
+    if found is None:
+        return False
+    found.write_part(path, lambda keys: np.ones(len(keys), np.bool_))
+    return True

@@ -9,9 +9,10 @@ import asyncio
 import gc
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 import uvloop
@@ -36,7 +37,7 @@ from gossamer.cluster import (
     reason_of,
     write_charter,
 )
-from gossamer.config import LimitsConfig
+from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.assembly import Extras
 from gossamer.crawl.mend.narrowing import narrow_shard
 from gossamer.crawl.opening import ShardFolder, lock_folder
@@ -57,6 +58,8 @@ REDIAL_S = 0.5
 FAILED = 4
 """Exit code of a shard that could not go on."""
 BEAT_S = 1.0
+RANKS = "ranks"
+"""Beside the shard: of its pages, from the store."""
 OWN_FILES = frozenset({"state/near.seed", "scores"})
 """Files of the whole crawl that a coordinator may hand to a shard."""
 
@@ -74,7 +77,11 @@ class JoiningShard(Struct, frozen=True, kw_only=True):
     node: str = ""
 
 
-def run_joined(joining: JoiningShard) -> None:
+BringRanks: TypeAlias = Callable[[Path], bool]
+"""Writes the ranks of the shard's pages to a file, if anybody has computed them."""
+
+
+def run_joined(joining: JoiningShard, bring_ranks: BringRanks = lambda _path: False) -> None:
     """Be a shard until it is told to end."""
     require_store(joining.store)
     home = ClusterHome(Path(joining.home))
@@ -82,7 +89,7 @@ def run_joined(joining: JoiningShard) -> None:
     expect_open_files()
     gc.freeze()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_Joined(joining, home).run())
+        runner.run(_Joined(joining, home, bring_ranks).run())
 
 
 def run_forked(joining: JoiningShard) -> int:
@@ -99,8 +106,9 @@ def run_forked(joining: JoiningShard) -> int:
 class _Joined:
     """The process: its line to the coordinator, and the shard."""
 
-    def __init__(self, joining: JoiningShard, home: ClusterHome) -> None:
+    def __init__(self, joining: JoiningShard, home: ClusterHome, bring_ranks: BringRanks) -> None:
         self._joining = joining
+        self._bring_ranks = bring_ranks
         self._home = home
         self._context = client_context(home.root)
         self._address = joining.join
@@ -207,6 +215,8 @@ class _Joined:
             is_new = claimed.source.shard != place.shard
             async with _beating(line, self._clock):
                 await asyncio.to_thread(narrow_shard, place, config, is_new=is_new)
+        async with _beating(line, self._clock):
+            config = await self._with_ranks(config, folder)
         share = max(1, -(-config.concurrency // ring.shards))
         host = self._home.membership().listen or line.host
         return ShardOrders(
@@ -223,6 +233,21 @@ class _Joined:
                 ShardNetwork(self._home.root, host), claimed.starts, start.suspects
             ),
         )
+
+    async def _with_ranks(self, config: Config, folder: CrawlFolder) -> Config:
+        """Let a crawl by importance begin with the ranks that the store has of its pages."""
+        asked = config.frontier
+        if asked.order not in {"best", "opic"} or asked.score or asked.ranks:
+            return config
+        path = folder.root / RANKS
+        try:
+            if not await asyncio.to_thread(self._bring_ranks, path):
+                return config
+        except GossamerError as error:
+            tell("ranks.missing", shard=self._joining.shard, error=str(error))
+            return config
+        tell("ranks.taken", shard=self._joining.shard)
+        return replace(config, frontier=replace(asked, ranks=str(path)))
 
 
 @asynccontextmanager
