@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CODE := src tests $(wildcard benchmarks) $(wildcard examples)
 QUICK := $(wildcard tests/unit tests/property tests/contract tests/golden tests/arch)
 BENCHMARKS := server micro equality cpu one-host macro shards tls envelope politeness addresses neardup growth versus order \
-  freshness watch traps capture graph graph-shards ranks urlmap serve popular edges webgraph relevance search tiers \
+  freshness watch traps capture graph graph-shards index-shards ranks urlmap serve popular edges webgraph relevance search tiers \
   indexing organisations slow-hosts export fleet cluster
 .DEFAULT_GOAL := help
 # Compiled modules are kept, whatever the environment says: without them each of the processes that

@@ -54,7 +54,7 @@ def main() -> None:
         if STORE:
             shutil.copytree(STORE, place / "store")
         else:
-            crawl(place)
+            crawl(place, pages=PAGES, shards=SHARDS)
         url, one = f"file://{place / 'store'}", place / "one"
         said("restore", url, "--into", str(one))
         empty = run(["--version"])
@@ -82,14 +82,14 @@ def main() -> None:
     save("graph-shards", result)
 
 
-def crawl(place: Path) -> None:
+def crawl(place: Path, *, pages: int, shards: int) -> None:
     """Crawl with three machines."""
     (place / "store").mkdir()
     machines: list[Machine] = brought_up(place)
     try:
         command = [*GOSSAMER, "crawl", SEED, *FLAGS, "--cluster", "auto", "--json"]
         command += ["--store", f"file://{place / 'store'}", "--into", str(place / "coordinator")]
-        command += ["--shards", str(SHARDS), "--max-pages", str(PAGES)]
+        command += ["--shards", str(shards), "--max-pages", str(pages)]
         variables = {**os.environ, "GOSSAMER_CLUSTER": str(machines[0].home)}
         subprocess.run(
             command, check=True, env=variables, timeout=LONG_S, stdout=subprocess.DEVNULL
