@@ -203,9 +203,6 @@ def _drop_lines(facts: "Dropped", folder: str) -> list[str]:
             f"{counted(facts.unqueued, 'URL')} left the queue; {counted(stored, 'stored page')} "
             "will be left out of index, graph and tables when they are next built"
         )
-    if stored and "://" not in folder:
-        rebuild = f"`gossamer build {folder} state`, when the crawl does not run"
-        lines.append(f"`gossamer status` counts them until {rebuild}")
     if not facts.added and not facts.undone:
         lines.append("it was dropped before")
     return lines

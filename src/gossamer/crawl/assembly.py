@@ -54,6 +54,7 @@ from gossamer.crawl.requester import NoAddressGap, Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.shipping import Shipper, ShippingOrders
 from gossamer.crawl.sitemaps import SitemapProbes
+from gossamer.crawl.uncounted import UNCOUNTED, UncountedUrls
 from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.errors import GossamerError
@@ -312,6 +313,7 @@ def _open_ledger(
         counters=core.counters,
         late_labels=core.labels.take_stored,
         observer=TurnObserver(FetchLog(extras.log, place.shard) if extras.log != NO_LOG else None),
+        uncounted=UncountedUrls(core.state.get(UNCOUNTED)),
         syncs_each=config.store.sync == "each",
     )
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gossamer.config import Config
 from gossamer.crawl.assembly import Shard
 from gossamer.crawl.opening import DROPS_ON_RECORD, drops_on_record, lacks_drops
+from gossamer.crawl.uncounted import settle_totals
 from gossamer.errors import ConfigError
 from gossamer.model import RefusalKind, Refused, Row, Task, Turn
 from gossamer.settings import load_crawl_config, save_crawl_config
@@ -72,8 +73,14 @@ async def drop_running(shard: Shard, request: DropRequest) -> int:
 async def settle_dropped(shard: Shard) -> int:
     """Let queue and archive of a shard follow what is dropped; return how many URLs left."""
     state, dropped = shard.core.state, shard.engine.config.filter.drop
-    if not lacks_drops(state, dropped):
-        return 0
+    count = await _leave_queue(shard) if lacks_drops(state, dropped) else 0
+    await settle_totals(shard, dropped)
+    return count
+
+
+async def _leave_queue(shard: Shard) -> int:
+    """Let the queue follow, and the archive say so; return how many URLs left."""
+    state, dropped = shard.core.state, shard.engine.config.filter.drop
     before = drops_on_record(state)
     added = [one for one in dropped if one not in before]
     count = await _sweep(shard, Patterns(added)) if added else 0

@@ -23,6 +23,7 @@ from gossamer.crawl.fetch_log import FetchLog
 from gossamer.crawl.ports import Committing
 from gossamer.crawl.revisit.records import STORED, count_revisit, next_record, outdated
 from gossamer.crawl.sitemaps import turn_claims
+from gossamer.crawl.uncounted import UncountedUrls
 from gossamer.log import warn
 from gossamer.model import (
     CLOCK_SET_BACK,
@@ -34,6 +35,7 @@ from gossamer.model import (
     FetchOutcome,
     Histogram,
     Redirected,
+    RefusalKind,
     Refused,
     RevisitResult,
     Row,
@@ -188,6 +190,8 @@ class Ledger:
     observer: TurnObserver = field(default_factory=TurnObserver)
     requests: RequestLog = field(default_factory=RequestLog)
     """What was asked of hosts, whatever came of it."""
+    uncounted: UncountedUrls = field(default_factory=UncountedUrls)
+    """What the totals leave out: what is dropped."""
     syncs_each: bool = False
     """Make every commit durable against power loss before it counts."""
     group: list[tuple[UrlRecord, bytes, ArchiveEntry | None]] = field(default_factory=list)
@@ -248,7 +252,7 @@ class Ledger:
         key = url_row_key(turn.task.url.key)
         if turn.revisit is None:
             record = self._url_record(turn, key, document)
-            count(self.counters, turn)
+            count(self._totals(turn, key), turn)
         else:
             record = self._revisit_record(turn, key, document, entry)
         self.observer.note(turn, record, document, now)
@@ -283,13 +287,19 @@ class Ledger:
         old = decode_record(self.state.get(key) or b"")
         if (fingerprint := outdated(old, turn)) is not None:
             self.forget_content(fingerprint, old.url)
-        count_revisit(self.counters, old, turn)
+        count_revisit(self._totals(turn, key), old, turn)
         is_same = turn.revisit is RevisitResult.UNCHANGED and entry is not None and entry.is_revisit
         is_stored = entry is not None and turn.revisit is not RevisitResult.GONE and not is_same
         record = next_record(old, turn, document, is_stored=is_stored)
         record = replace(record, first_at=kept_first_at(old, len(record.visits)))
         del record.visits[:-VISITS_KEPT]
         return record
+
+    def _totals(self, turn: Turn, key: bytes) -> Counters:
+        """Return the totals that a turn is counted in: of what is dropped, none that are kept."""
+        is_dropped = isinstance(turn.outcome, Refused) and turn.outcome.kind is RefusalKind.DROPPED
+        is_kept = is_dropped or not self.uncounted.has(key, turn.task.url.text)
+        return self.counters if is_kept else Counters()
 
     def _original(self, turn: Turn, entry: ArchiveEntry | None) -> CopyOf | None:
         """Return what later copies of a page refer to; None if it is no original."""
@@ -333,6 +343,7 @@ class Ledger:
             modified=document.header("last-modified") if document else "",
             visits=visits,
             is_sitemap=turn.is_sitemap,
+            is_other=isinstance(turn.outcome, Fetched) and not is_html_turn(turn),
             first_at=first_at,
         )
 
@@ -462,7 +473,7 @@ def count(counters: Counters, turn: Turn) -> None:
         case Fetched():
             counters.count_page(
                 is_copy=is_copy(turn),
-                is_html=turn.found is not None and is_html(turn.found.media_type),
+                is_html=is_html_turn(turn),
                 is_seed=is_seed,
                 label=turn.label,
             )
@@ -479,6 +490,11 @@ def count(counters: Counters, turn: Turn) -> None:
 def is_copy(turn: Turn) -> bool:
     """Return True if a page repeats another one; not if it is stored, and was fetched again."""
     return turn.copy_of is not None and turn.copy_of.url != turn.task.url.text
+
+
+def is_html_turn(turn: Turn) -> bool:
+    """Return True if a page of HTML came."""
+    return turn.found is not None and is_html(turn.found.media_type)
 
 
 def is_html(media_type: str) -> bool:

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from gossamer.config import Config
 from gossamer.crawl.assembly import Shard
 from gossamer.crawl.dropping import settle_dropped
-from gossamer.crawl.opening import lacks_drops
 from gossamer.secrets import separate
 from gossamer.settings import changed, load_crawl_config
 from gossamer.store import ArchiveEntry, State
@@ -35,8 +34,7 @@ class _OnRecord(Struct, frozen=True):
 
 async def settle_record(shard: Shard) -> None:
     """Let queue and archive of a shard that starts follow what crawl.toml says by now."""
-    if lacks_drops(shard.core.state, shard.engine.config.filter.drop):
-        await settle_dropped(shard)
+    await settle_dropped(shard)
     note_settings(shard)
 
 

@@ -149,7 +149,8 @@ def _queue_lost_pages(folder: CrawlFolder, core: Core, ledger: Ledger, mended: R
         if any(ref.offset >= lost_from.get(ref.file, ref.offset + 1) for ref in _needed(record)):
             ledger.add_rows([(key, None)])
             pages += record.state is UrlState.ARCHIVED
-            _take_back(record, lost.get(record.url), ledger.counters)
+            if not ledger.uncounted.has(key, record.url):
+                _take_back(record, lost.get(record.url), ledger.counters)
             if record.fingerprint is not None:  # or the page would be a copy of its lost self
                 core.content_seen.forget(record.fingerprint, record.url)
             if (task := task_of(record, core)) is not None:

@@ -98,7 +98,7 @@ def requeue(core: Core, ledger: Ledger, found: Sequence[Found], now: float) -> C
     for key, _ in found:
         record = core.record_of(key)
         task = _task_of(key, record, core) if record is not None else None
-        if record is None or task is None:
+        if record is None or task is None or ledger.uncounted.has(url_row_key(key), record.url):
             continue
         tasks.append(task)
         told[record.reason] += 1

@@ -12,6 +12,7 @@ from gossamer.model.document import (
     Extraction,
     FailureKind,
     FetchOutcome,
+    RefusalKind,
     certificate_problem,
 )
 from gossamer.model.link import Task, label_names
@@ -182,6 +183,8 @@ class UrlRecord(Struct, kw_only=True, omit_defaults=True):
     """Labels of the seeds that had led here when it was fetched."""
     is_sitemap: bool = field(name="z", default=False)
     """A list of pages came, not a page; older versions did not note it."""
+    is_other: bool = field(name="q", default=False)
+    """What is stored is no HTML; older versions did not note it."""
     first_at: float = field(name="o", default=0.0)
     """When it was first asked for, if that visit is no longer among `visits`."""
 
@@ -332,6 +335,32 @@ class Counters(Struct, kw_only=True):
         if state == UrlState.FAILED and reason == FailureKind.TLS_CERTIFICATE:
             _take_one(self.certificates, certificate_problem(detail))
 
+    def recount(self, record: UrlRecord, change: int, near: str = "") -> None:
+        """Add what a URL's record says, 1, or take it back, -1; `near` is its level as a copy.
+
+        URLs that were refused as dropped stay counted: that is what a drop did.
+        """
+        is_stored = record.state in {UrlState.ARCHIVED, UrlState.GONE}
+        if is_stored and record.is_sitemap:
+            self.sitemaps = max(self.sitemaps + change, 0)
+        elif is_stored:
+            self.pages = max(self.pages + change, 0)
+            is_html = change * (not record.is_other)
+            self.html_pages = max(min(self.html_pages + is_html, self.pages), 0)
+            self.revisits = max(self.revisits + change * bool(record.copy_of), 0)
+            self.gone = max(self.gone + change * (record.state is UrlState.GONE), 0)
+            self.count_seed_labels(record.labels, change)
+        elif record.state is UrlState.REDIRECTED:
+            self.redirects = max(self.redirects + change, 0)
+        elif record.state is UrlState.FAILED:
+            _add(self.failed, record.reason, change)
+            if record.reason == FailureKind.TLS_CERTIFICATE:
+                _add(self.certificates, certificate_problem(record.detail), change)
+        elif record.state is UrlState.REFUSED and record.reason != RefusalKind.DROPPED:
+            _add(self.refused, record.reason, change)
+        if near:
+            _add(self.copies, near, change)
+
     def count_retried(self, urls: int) -> None:
         """Count URLs that were queued again."""
         self.retried += urls
@@ -374,7 +403,11 @@ class Counters(Struct, kw_only=True):
 
 
 def _take_one(tally: dict[str, int], name: str) -> None:
-    left = tally.get(name, 0) - 1
+    _add(tally, name, -1)
+
+
+def _add(tally: dict[str, int], name: str, change: int) -> None:
+    left = tally.get(name, 0) + change
     if left > 0:
         tally[name] = left
     else:

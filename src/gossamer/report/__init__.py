@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Labels,
         NearCopy,
         name_in,
+        near_copy,
     )
     from gossamer.report.control import ControlSocket
     from gossamer.report.dropping import Dropped, count_named, drop
@@ -196,7 +197,7 @@ else:
             "html_pages": "html_of",
             "prometheus": "index_lag_text metrics_text",
             "site": "site_report",
-            "clusters": "ClusterMember CopyCluster CopyClusters Labels NearCopy name_in",
+            "clusters": "ClusterMember CopyCluster CopyClusters Labels NearCopy name_in near_copy",
             "control": "ControlSocket",
             "dropping": "Dropped count_named drop",
             "explanation": (

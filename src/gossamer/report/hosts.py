@@ -12,6 +12,7 @@ from gossamer.fetch import RobotsCache
 from gossamer.frontier import HostStanding, each_host, find_host
 from gossamer.model import Url, UrlRecord, UrlState
 from gossamer.report.inquiry import settled_in
+from gossamer.report.left_out import DroppedUrls
 from gossamer.report.records import URL, decode_record
 from gossamer.report.snapshot import Snapshot
 from gossamer.report.words import reason_words
@@ -139,11 +140,14 @@ def _hosts_in(snapshot: Snapshot, state: State, host: str) -> Iterator[CrawledHo
     ring = ring_of(host).to_bytes(RING_BYTES, "big") if host else b""
     config = snapshot.config
     robots = RobotsCache(config.robots, config.fetch.robots_agent, state.get)
+    dropped = DroppedUrls(config.filter.drop)
     found = each_host(state, settled_in(state), ring)
     for domain, hosts in groupby(found, lambda one: one.key[:RING_BYTES]):
         tallies: dict[str, _Tally] = {}
         for _, value in state.scan(URL + domain):
             record = decode_record(value)
+            if dropped.has(record.url):
+                continue
             url = read_canonical(record.url)
             tallies.setdefault(url.host, _Tally()).add(record, url.origin)
         for standing in hosts:

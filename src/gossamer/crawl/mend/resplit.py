@@ -44,6 +44,7 @@ from gossamer.crawl.opening import (
     open_state,
     read_meta,
 )
+from gossamer.crawl.uncounted import UNCOUNTED, settle_totals
 from gossamer.dedupe import CONTENT, LABEL_ROW, ContentSeen, content_rows
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
@@ -202,6 +203,7 @@ async def _repair_old(split: Split) -> None:
             _drop_bequests(state)
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # ids of records: requests that were cut off are told
         opened = assemble(place, split.config, SystemClock(), random, Extras())
+        await settle_totals(opened, split.config.filter.drop)  # so that all shards count alike
         await opened.close()
 
 
@@ -211,7 +213,7 @@ def _copy(split: Split) -> None:
         both = max(split.old.shards, split.new.shards)
         states = [stack.enter_context(_opened(split, shard)) for shard in range(both)]
         for shard in range(split.old.shards, split.new.shards):
-            states[shard].write([(META, states[0].get(META))])
+            states[shard].write([(name, states[0].get(name)) for name in (META, UNCOUNTED)])
         for shard in range(split.old.shards):
             _copy_rows(split, states, shard)
             if shard >= split.new.shards:
