@@ -120,6 +120,7 @@ def serve(
     from gossamer import serve as serve_forever
 
     ready = _ready(", ".join(map(_typed, places)), host, has_token=bool(token), is_json=json)
+    typed = _typed(only) if only is not None else ""
     folder = served if isinstance(served, Path) and build and has_archive(served) else None
     with _built_beside(folder) as is_building, suppress(KeyboardInterrupt):  # how a server ends
         serve_forever(
@@ -130,6 +131,7 @@ def serve(
             is_shard=shard,
             has_query_log=query_log,
             token=token,
+            store=typed if isinstance(served, Path) and "://" in typed else "",
             memory_mb=memory_mb,
             is_building=is_building,
         )

@@ -59,6 +59,7 @@ def make_app(
     shards: StoreShards | None = None,
     has_query_log: bool = False,
     token: str = "",
+    store: str = "",
     memory_mb: int = MEMORY_MB,
     is_building: Callable[[], bool] = lambda: False,
 ) -> App:
@@ -69,6 +70,7 @@ def make_app(
     the `shards` that are here.
     `has_query_log`: queries are written down in the folder, without who asked.
     `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
+    `store`: the URL that the folder was brought from; nobody may change it then.
     `memory_mb`: so much of what is asked for often is kept in memory.
     `is_building` returns True while what is due is built: pages say so, the JSON API waits for it.
     """
@@ -88,7 +90,7 @@ def make_app(
         has_archive=engine.has_archive,
         links=explorer(engine),
     )
-    actions = Actions(is_local=is_local, token=token)
+    actions = Actions(is_local=is_local, token=token, store=store)
     routes = [
         *api_routes(engine),
         *page_routes(engine),

@@ -43,6 +43,7 @@ def serve(
     shards: StoreShards | None = None,
     has_query_log: bool = False,
     token: str = "",
+    store: str = "",
     memory_mb: int = MEMORY_MB,
     is_building: Callable[[], bool] = lambda: False,
 ) -> None:
@@ -53,6 +54,7 @@ def serve(
     `shards`: of a store's, those that are here.
     `has_query_log`: queries are written down in `queries.jsonl` of the folder, without who asked.
     `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
+    `store`: the URL that the folder was brought from; nobody may change it then.
     `memory_mb`: so much of what is asked for often is kept in memory.
     `is_building` returns True while what is due is built: pages say so, the JSON API waits for it.
     """
@@ -65,6 +67,7 @@ def serve(
             shards=shards,
             has_query_log=has_query_log,
             token=token,
+            store=store,
             memory_mb=memory_mb,
             is_building=is_building,
         )

@@ -30,8 +30,12 @@ class NotAllowed(Exception):
 class Actions:
     """Who may change a crawl, and what was done."""
 
-    def __init__(self, *, is_local: bool, token: str = "") -> None:
-        """Allow changes on loopback, unless there is a token; then to who knows it."""
+    def __init__(self, *, is_local: bool, token: str = "", store: str = "") -> None:
+        """Allow changes on loopback, unless there is a token; then to who knows it.
+
+        What was brought from a store is nobody's to change: the crawl is elsewhere.
+        """
+        self.store = store
         self._is_local = is_local
         self._token = token
         self._secret = secrets.token_bytes(32)
@@ -40,10 +44,12 @@ class Actions:
     @property
     def has_login(self) -> bool:
         """Return True if one can log in."""
-        return bool(self._token)
+        return bool(self._token) and not self.store
 
     def may_write(self, request: Request) -> bool:
         """Return True if who asks may change the crawl."""
+        if self.store:
+            return False
         if not self._token:
             return self._is_local
         return hmac.compare_digest(request.cookies.get(COOKIE, ""), self._sign("session"))
@@ -54,6 +60,17 @@ class Actions:
         if not self._token or not hmac.compare_digest(given, known):
             raise NotAllowed("that is not the token of this server")
         return self._sign("session")
+
+    def why_not(self) -> str:
+        """Return why nothing can be changed from here, and what to do."""
+        if self.store:
+            return (
+                f"This is the crawl in {self.store} as it was last shipped: it can be looked at "
+                f"from here, not changed. `gossamer crawl --into DIR --store {self.store}` goes on "
+                "with it in a folder; `gossamer pause`, `set`, `drop` and others take the URL of a "
+                "crawl that a cluster runs."
+            )
+        return "This crawl can be looked at from here, not changed."
 
     @property
     def form_secret(self) -> str:

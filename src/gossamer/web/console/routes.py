@@ -412,7 +412,7 @@ def _told(words: str) -> Iterator[str]:
 
 def _read_only(actions: Actions) -> str:
     login = f" {link_to(LOGIN_PATH, 'Log in')} to change it." if actions.has_login else ""
-    return f'<p class="note">This crawl can be looked at from here, not changed.{login}</p>'
+    return f'<p class="note">{text(actions.why_not())}{login}</p>'
 
 
 async def _images(_request: Request) -> Response:
@@ -427,7 +427,7 @@ def _doing(engine: Engine, actions: Actions) -> Endpoint:
         form = await form_of(request)
         actions.check(request, form)
         if not actions.may_write(request):
-            raise NotAllowed("this crawl can be looked at from here, not changed")
+            raise NotAllowed(actions.why_not())
         do = ACTIONS.get(form.one("action"))
         if do is None:
             raise NotAllowed("there is no such action")
