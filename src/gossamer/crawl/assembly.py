@@ -37,7 +37,9 @@ from gossamer.crawl.engine import EngineLoop, RunState
 from gossamer.crawl.fetch_log import NO_LOG, FetchLog, LogOptions
 from gossamer.crawl.ledger import Ledger, RequestLog, TurnObserver
 from gossamer.crawl.opening import (
+    UNCOUNTED,
     ShardFolder,
+    UncountedUrls,
     fold_counters,
     open_state,
     read_meta,
@@ -54,7 +56,6 @@ from gossamer.crawl.requester import NoAddressGap, Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.shipping import Shipper, ShippingOrders
 from gossamer.crawl.sitemaps import SitemapProbes
-from gossamer.crawl.uncounted import UNCOUNTED, UncountedUrls
 from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.errors import GossamerError

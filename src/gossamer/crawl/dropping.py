@@ -16,12 +16,15 @@ from msgspec.structs import replace
 from gossamer.config import Config
 from gossamer.crawl.assembly import Shard
 from gossamer.crawl.opening import DROPS_ON_RECORD, drops_on_record, lacks_drops
-from gossamer.crawl.uncounted import settle_totals
 from gossamer.errors import ConfigError
-from gossamer.model import RefusalKind, Refused, Row, Task, Turn
+from gossamer.model import RefusalKind, Refused, Row, Task, Turn, UrlState
+from gossamer.report import URL, decode_record, near_copy
 from gossamer.settings import load_crawl_config, save_crawl_config
 from gossamer.store import ArchiveEntry, RulesRecord, encode_rules
 from gossamer.urls import Patterns
+
+ROWS_AT_ONCE = 1_000
+"""Of URLs, between two commits: some milliseconds."""
 
 
 class DropRequest(Struct, frozen=True, kw_only=True):
@@ -91,6 +94,24 @@ async def _leave_queue(shard: Shard) -> int:
     shard.ledger.add_rows(on_record_rows(dropped))
     shard.ledger.commit()
     return count
+
+
+async def settle_totals(shard: Shard, dropped: Sequence[str]) -> None:
+    """Let the totals of a shard follow what is dropped; others have their turn in between."""
+    ledger, state = shard.ledger, shard.core.state
+    while (start := ledger.uncounted.next_row(dropped)) is not None:
+        ledger.commit()  # what is read below is what is so
+        rows = [*state.scan(URL, start, ROWS_AT_ONCE)]
+        for key, value in rows:
+            record = decode_record(value)
+            if change := ledger.uncounted.change(record.url):
+                is_page = record.state is UrlState.ARCHIVED
+                near = near_copy(state.get, int.from_bytes(key[-8:], "big")) if is_page else None
+                ledger.counters.recount(record, change, near.level if near is not None else "")
+        is_last = len(rows) < ROWS_AT_ONCE
+        ledger.add_rows([ledger.uncounted.moved(b"" if is_last else rows[-1][0] + b"\0")])
+        ledger.commit()
+        await shard.engine.time.clock.sleep(0.0)
 
 
 def on_record_rows(dropped: Sequence[str]) -> list[Row]:

@@ -20,10 +20,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.crawl.fetch_log import FetchLog
+from gossamer.crawl.opening import UncountedUrls
 from gossamer.crawl.ports import Committing
 from gossamer.crawl.revisit.records import STORED, count_revisit, next_record, outdated
 from gossamer.crawl.sitemaps import turn_claims
-from gossamer.crawl.uncounted import UncountedUrls
 from gossamer.log import warn
 from gossamer.model import (
     CLOCK_SET_BACK,

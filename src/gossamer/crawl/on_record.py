@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gossamer.config import Config
 from gossamer.crawl.assembly import Shard
 from gossamer.crawl.dropping import settle_dropped
+from gossamer.crawl.opening import lacks_drops
 from gossamer.secrets import separate
 from gossamer.settings import changed, load_crawl_config
 from gossamer.store import ArchiveEntry, State
@@ -34,7 +35,9 @@ class _OnRecord(Struct, frozen=True):
 
 async def settle_record(shard: Shard) -> None:
     """Let queue and archive of a shard that starts follow what crawl.toml says by now."""
-    await settle_dropped(shard)
+    dropped = shard.engine.config.filter.drop
+    if lacks_drops(shard.core.state, dropped) or shard.ledger.uncounted.lacks(dropped):
+        await settle_dropped(shard)
     note_settings(shard)
 
 

@@ -19,15 +19,18 @@ from gossamer.frontier import Order
 from gossamer.linux import boot_id, is_dead
 from gossamer.log import tell
 from gossamer.model import Row
-from gossamer.report import COUNTERS, decode_counters, encode_counters, sum_counters
+from gossamer.report import COUNTERS, URL, decode_counters, encode_counters, sum_counters
 from gossamer.seen import check_seen
 from gossamer.store import CrawlFolder, State, ends_findings
+from gossamer.urls import Patterns
 
 META = b"m"
 REQUISITES_KNOWN = b"mr"
 """The row that says that the requisites of all stored pages are queued, or were refused."""
 DROPS_ON_RECORD = b"md"
 """The row with the patterns that this shard's part of the archive says are dropped."""
+UNCOUNTED = b"mu"
+"""The row that says which patterns name what is not counted."""
 CREDITS = "credits"
 """The file beside the state that says what URLs are worth."""
 DYING_S = 5.0
@@ -276,3 +279,55 @@ def saving_credit(state: State, order: Order) -> Callable[[], None] | None:
         return None
     data = order.credit.save()
     return lambda: replace_file(state.path / CREDITS, data)
+
+
+class _UncountedRow(Struct, frozen=True, array_like=True):
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    up_to: bytes = b""
+    """Rows of URLs below this key are counted by `after`, the others by `before`; b"": all of them
+    by `after`."""
+
+
+class UncountedUrls:
+    """The URLs that a shard's totals leave out."""
+
+    def __init__(self, value: bytes | None = None) -> None:
+        """Read the row; None is that of a folder in which everything is counted."""
+        row = (
+            _UncountedRow() if value is None else msgspec.msgpack.decode(value, type=_UncountedRow)
+        )
+        self._adopt(row)
+
+    def _adopt(self, row: _UncountedRow) -> None:
+        self._row = row
+        self._before, self._after = Patterns(row.before), Patterns(row.after)
+        self._is_any = bool(row.before or row.after)
+
+    def has(self, key: bytes, url: str) -> bool:
+        """Return True if a URL, by its text and the key of its row, is not counted."""
+        if not self._is_any:
+            return False
+        is_done = not self._row.up_to or key < self._row.up_to
+        return bool((self._after if is_done else self._before).match(url))
+
+    def lacks(self, dropped: Sequence[str]) -> bool:
+        """Return True if rows are to be counted anew."""
+        return bool(self._row.up_to) or set(self._row.after) != set(dropped)
+
+    def next_row(self, dropped: Sequence[str]) -> bytes | None:
+        """Return the key from which rows are to be counted anew; None if that has been done."""
+        if not self._row.up_to and set(self._row.after) != set(dropped):
+            self._adopt(_UncountedRow(self._row.after, tuple(dropped), URL))
+        return self._row.up_to or None
+
+    def change(self, url: str) -> int:
+        """Return by how much the count of a URL changes: -1, 0 or 1."""
+        return bool(self._before.match(url)) - bool(self._after.match(url))
+
+    def moved(self, up_to: bytes) -> Row:
+        """Note how far rows are counted anew, b"" for all, and return the row that says so."""
+        before = self._row.before if up_to else ()
+        self._adopt(_UncountedRow(before, self._row.after, up_to))
+        is_plain = not (before or self._row.after)
+        return UNCOUNTED, None if is_plain else msgspec.msgpack.encode(self._row)

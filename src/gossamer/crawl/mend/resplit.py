@@ -36,15 +36,16 @@ from gossamer.cluster import (
 from gossamer.config import Config, UrlConfig
 from gossamer.crawl.assembly import Extras, assemble
 from gossamer.crawl.contents import NEWS, news_row, news_rows
+from gossamer.crawl.dropping import settle_totals
 from gossamer.crawl.opening import (
     META,
+    UNCOUNTED,
     ShardFolder,
     expect_state_of_archive,
     fold_counters,
     open_state,
     read_meta,
 )
-from gossamer.crawl.uncounted import UNCOUNTED, settle_totals
 from gossamer.dedupe import CONTENT, LABEL_ROW, ContentSeen, content_rows
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
