@@ -130,7 +130,7 @@ HELD_OUT = frozenset(
         *("paged_items", "searches", "uuid_items", "wildcard", "word_maze"),
         *("returning_logins", "tag_sets"),
         *("podcast", "timetable", "directions", "weekly_slots"),
-        *("courses", "newspapers", "address_pages", "mixed_lists"),
+        *("courses", "theses", "address_pages", "mixed_lists"),
     )
 )
 """Drawn by lot, half of the honest ones and half of the traps: never used for tuning."""

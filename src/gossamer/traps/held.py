@@ -181,8 +181,9 @@ class HeldQueue:
     def next_probe(self, probation: Probation) -> HeldTask | None:
         """Take out the task whose page is likely to decide most.
 
-        If pages repeat each other: one that is likely to lead on, to see whether it does so for
-        ever. If they bring ever more URLs: by turns one of the newest, to follow them down, and one
+        If pages repeat each other: by turns one that is likely to lead on, to see whether it does
+        so for ever, and one of another kind, which may have a text of its own. If they bring ever
+        more URLs: by turns one of the newest, to follow them down, and one
         elsewhere in the unit and of another shape, to find a page that ends. Once that has led
         nowhere, the oldest.
         """
@@ -193,8 +194,11 @@ class HeldQueue:
             return None
         if is_repeating(probation):
             others = [held for held in newest if self._group(held) not in probation.same_by_child]
-            from_other = others[-1] if others and self._probes % 2 else None
-            chosen = from_other or _like(newest, probation, is_productive=True) or newest[-1]
+            aside = _like(newest, probation, is_productive=False)
+            aside = aside or (others[-1] if others else None)
+            if aside is None or not self._probes % 2:
+                aside = _like(newest, probation, is_productive=True)
+            chosen = aside or newest[-1]
         elif self._probes % 2:
             others = [held for held in newest if self._child(held) != self._last_child] or newest
             chosen = _like(others, probation, is_productive=False) or others[-1]

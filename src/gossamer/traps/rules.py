@@ -135,7 +135,8 @@ def suspicion(unit: Unit, page: Observation, *, is_free_to_grow: bool = False) -
 
 def decide(probation: Probation, config: TrapsConfig, *, pages: int) -> Decision:
     """Return what follows for a unit on probation that has so many pages, those before included."""
-    decision = _decide_by_text(probation)
+    before = pages - probation.pages if probation.is_again else 0
+    decision = _decide_by_text(probation, pages_before=before)
     if decision is not Decision.UNDECIDED:
         return decision
     is_over = probation.pages >= ENOUGH_PAGES and probation.new_urls <= HARDLY_NEW * probation.pages
@@ -190,9 +191,10 @@ def decide_on_hosts(probation: Probation, config: TrapsConfig) -> Decision:
     return Decision.UNDECIDED
 
 
-def _decide_by_text(probation: Probation) -> Decision:
-    """Decide by pages that have the text of another."""
-    if not is_repeating(probation) or probation.same_depth < SAME_DEPTH:
+def _decide_by_text(probation: Probation, *, pages_before: int) -> Decision:
+    """Decide by pages that have the text of another, after so many in an earlier probation."""
+    is_deep_enough = probation.same_depth >= SAME_DEPTH
+    if not is_repeating(probation) or not is_deep_enough or probation.same * 2 <= pages_before:
         return Decision.UNDECIDED
     is_volatile = probation.volatile * 2 > probation.pages
     wanted = SAME_PAGES * (1 if is_volatile else STABLE_URL_FACTOR)

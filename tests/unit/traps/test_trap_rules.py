@@ -173,6 +173,14 @@ def test_repeated_texts_close_only_what_goes_on_repeating_from_page_to_page(
     assert decided(probation(pages=20, same_depth=depth, **all_same)) is decision
 
 
+def test_what_was_released_before_is_closed_only_after_half_as_many_same_pages() -> None:
+    counts = {"same": 20, "same_productive": 20, "new_urls": 40, "same_depth": 9}
+    again = probation(pages=20, is_again=True, **counts)
+    assert decided(again, pages=59) is Decision.SAME
+    assert decided(again, pages=60) is not Decision.SAME
+    assert decided(probation(pages=20, **counts), pages=60) is Decision.SAME
+
+
 def test_a_deep_tree_without_cross_links_where_some_were_due_is_endless() -> None:
     assert decided(deep(expected=4.0)) is Decision.ENDLESS
     assert decided(deep(expected=3.9)) is Decision.UNDECIDED
