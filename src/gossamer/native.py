@@ -94,7 +94,10 @@ class MappedBytes:
 
 def _mapped(size: int) -> mmap.mmap:
     """Return memory of this process alone: by default a fork would share it."""
-    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:  # by the limit of this process, or the machine's
+        raise MemoryError(f"cannot map {size} bytes: {error.strerror}") from error
 
 
 class NotCompiled(Exception):

@@ -31,6 +31,7 @@ from gossamer.process.html_links import (
 from gossamer.process.labels import is_shell, marked_text, may_be_shell
 from gossamer.process.language import language_of
 from gossamer.process.onepass import (
+    MOST_BYTES,
     NO_ROWS,
     FlatPage,
     Lent,
@@ -99,9 +100,13 @@ def read_large(document: Document, tools: Tools) -> Extraction | None:
 def read_rows(document: Document, body: bytes, tools: Tools) -> Extraction | None:
     """Return what a page says, read in one pass without a tree; None if that cannot tell."""
     source = utf_8_source(body, document.charset)
-    if source is None:
+    if source is None or len(source.body) > MOST_BYTES:
         return None
-    with Lent(len(source.body)) as workspace:
+    try:
+        lent = Lent(len(source.body))
+    except MemoryError:
+        return None
+    with lent as workspace:
         page = None
         try:
             page = page_in(source.body, workspace)

@@ -194,7 +194,7 @@ class HeldQueue:
             return None
         if is_repeating(probation):
             others = [held for held in newest if self._group(held) not in probation.same_by_child]
-            aside = _like(newest, probation, is_productive=False)
+            aside = _like(others or newest, probation, is_productive=False)
             aside = aside or (others[-1] if others else None)
             if aside is None or not self._probes % 2:
                 aside = _like(newest, probation, is_productive=True)

@@ -32,6 +32,8 @@ NEW_PER_PAGE = 1.5
 GROWING_BLOCKS = 3
 """So many blocks in a row must grow to be suspected, if they do not grow as a tree does."""
 SAME_SHARE = 0.7
+MOSTLY_SAME_SHARE = 0.85
+"""Where more pages than the rest have texts of their own, nothing is proven empty."""
 ALL_SAME_SHARE = 0.9
 EXTRA_SAME_PAGES = 2
 RECHECK_FACTOR, RECHECK_ADDRESS_FACTOR = 2, 4
@@ -198,7 +200,8 @@ def _decide_by_text(probation: Probation, *, pages_before: int) -> Decision:
         return Decision.UNDECIDED
     is_volatile = probation.volatile * 2 > probation.pages
     wanted = SAME_PAGES * (1 if is_volatile else STABLE_URL_FACTOR)
-    if max(probation.same_by_child.values(), default=0) >= wanted:
+    is_mostly_same = probation.same >= MOSTLY_SAME_SHARE * probation.pages
+    if is_mostly_same and max(probation.same_by_child.values(), default=0) >= wanted:
         return Decision.SAME
     is_all_same = probation.same >= ALL_SAME_SHARE * probation.pages and not probation.leaves
     is_empty = is_all_same and probation.same_productive >= SAME_PAGES + EXTRA_SAME_PAGES

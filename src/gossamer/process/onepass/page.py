@@ -496,7 +496,7 @@ class FlatPage:
 
 def page_in(body: bytes, work: Workspace) -> FlatPage | None:
     """Read a page whose bytes are UTF-8, or ASCII; None if the tree has to read it."""
-    if len(body) > MOST_BYTES or 0 in body or not loader.is_ready():
+    if 0 in body or not loader.is_ready():
         return None
     if b"\r" in body and body.count(b"\r") != body.count(b"\r\n"):
         return None  # a line that ends as none does today
