@@ -1,6 +1,6 @@
 """What a store has becomes a folder again, also while the crawl runs, and goes on to its end."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -69,6 +69,17 @@ def test_a_restored_folder_says_what_its_archive_says_and_may_be_split_anew(
         assert urls_of(whole.folder) == urls_of(owner.folder)
         for machine, shards in ((split, "3"), (whole, "2")):
             go_on(going, machine, "--max-pages", "100000", "--shards", shards)
+
+
+def test_the_end_of_a_run_is_a_moment_that_can_be_restored(tmp_path: Path) -> None:
+    with trial(tmp_path, FakeWeb(seed=1935, hosts=4, pages_per_host=9)) as going:
+        owner = going.machine("a")
+        owner.run("--max-pages", "15").expect(0)
+        end = datetime.now(UTC) + timedelta(seconds=1)
+        pause(1.5)
+        owner.run("--max-pages", "30").expect(0)
+        earlier = restore(going, "b", "--at", end.isoformat(timespec="seconds"))
+        assert read_archive(earlier.folder).page_count == 15
 
 
 @only_in_full

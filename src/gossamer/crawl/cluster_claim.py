@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from gossamer.clock import Clock
 from gossamer.cluster import Charter, Ring, encoded_charter
+from gossamer.crawl.history import note_moment
 from gossamer.crawl.shipping import LEASE_PARTS, boot_time, taken_over
 from gossamer.crawl.takeover import expect_idle
 from gossamer.errors import CannotGoOn, ConfigError, TakenOver
@@ -243,6 +244,8 @@ class ClusterClaim:
             if self._charter.has_ended:
                 return
             has_waited = boot_time() - self._issued_at > self._charter.lease_s
+            with suppress(CannotGoOn):
+                note_moment(self.store, self._charter, None)  # for `restore --at`
             self._append(replace(self._charter, has_ended=True, has_waited=has_waited))
             with suppress(CannotGoOn):
                 self.store.objects.delete([ALIVE])

@@ -35,10 +35,14 @@ def restore_manifests(
     """Make a folder of the checkpoints of all shards; every byte is compared with its digest.
 
     Archive files that are whole in the store may be left there: they are read by ranges. `root` has
-    files of the whole crawl that are newer than what the manifests name.
+    files of the whole crawl that are newer than what the manifests name. They come first: whoever
+    finds a state that is cut short has crawl.toml, and can begin again.
     """
     lengths: Lengths = {}
     folder.archive.mkdir(parents=True, exist_ok=True)
+    for of_crawl in (*(manifest.root for manifest in manifests), root or {}):
+        for name, file in of_crawl.items():
+            _save(store, [file], _inside(folder.root, name))
     for manifest in manifests:
         state = folder.state(manifest.shard)
         (state / "seen").mkdir(parents=True, exist_ok=True)
@@ -46,8 +50,6 @@ def restore_manifests(
             _save(store, [file], _inside(state, name))
         for name, stretches in manifest.logs.items():
             _save(store, stretches, _inside(state, name), is_packed=True)
-        for name, file in manifest.root.items():
-            _save(store, [file], _inside(folder.root, name))
         left = whole_sets(manifest) if leaves_archive else {}
         note_far(folder, store.objects.url, left)
         for name, files in manifest.archive.items():
@@ -59,8 +61,6 @@ def restore_manifests(
         restored_mark_path(state).touch()
         sync_files(state)
         sync_files(state / "seen")
-    for name, file in (root or {}).items():
-        _save(store, [file], _inside(folder.root, name))
     replace_ends(folder, lengths)
     sync(folder.archive)
     sync(folder.root / "state")

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from gossamer.clock import Clock
 from gossamer.cluster import Ring
 from gossamer.crawl.forgetting import forget_noted
+from gossamer.crawl.history import note_moment
 from gossamer.crawl.opening import lock_folder, restored_mark_path
 from gossamer.crawl.restoring import restore_manifests, whole_sets
 from gossamer.crawl.shipping import (
@@ -313,9 +314,16 @@ class StoreClaim:
         self._settle_generation()
         if forgets:
             self.forget()
+            self._note_end()
         self._append(replace(self._charter, has_ended=True))
         with suppress(CannotGoOn):
             self.store.objects.delete([ALIVE])
+
+    def _note_end(self) -> None:
+        """Let `restore --at` find the crawl as it is now; whoever keeps history may not have."""
+        if self._charter.shards:
+            with suppress(CannotGoOn):
+                note_moment(self.store, self._charter, None)
 
     def _settle_generation(self) -> None:
         """Let another generation of shards count, once all of it is there."""

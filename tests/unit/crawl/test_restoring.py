@@ -51,3 +51,25 @@ def test_bytes_of_every_version_are_compared_with_their_digest(
     assert restored(CONTENT, "whole") == CONTENT
     with pytest.raises(CannotGoOn, match="other bytes"):
         restored(CONTENT[:-1] + b"t", "damaged")
+
+
+def test_what_was_asked_of_a_crawl_is_there_before_any_state(tmp_path: Path) -> None:
+    """A restore that is cut short begins again at the next start, which reads crawl.toml first."""
+    store = CrawlStore(Objects(f"file://{tmp_path}/store", is_made=True))
+    asked = b"seeds = []\n"
+    manifest = ShardManifest(
+        crawl="c",
+        shard=0,
+        epoch=1,
+        lineage="l",
+        nonce="n",
+        at=1.0,
+        sequence=1,
+        files={"CURRENT": ShippedFile("gone", 7, DIGESTS[0])},
+        root={"crawl.toml": ShippedFile("", len(asked), shipped_digest((asked,)), asked)},
+    )
+    folder = CrawlFolder(tmp_path / "cut")
+    folder.root.mkdir()
+    with pytest.raises(CannotGoOn):
+        restore_manifests(store, [manifest], folder)
+    assert (folder.root / "crawl.toml").read_bytes() == asked
