@@ -64,7 +64,7 @@ class LargeWeb:
         """Return a page of the size wanted; there is nothing but pages."""
         atlas = self.web.catalog
         index = atlas.plan.index(request.host)
-        number = atlas.press(index).number(request.target) if index is not None else None
+        number = atlas.renderer(index).number(request.target) if index is not None else None
         if index is None or number is None:
             return not_found()
         answer = self.web.respond(request)
