@@ -135,7 +135,8 @@ def split(
 ) -> None:
     """Split a shard that grew too large in two, while the crawl runs; nothing is copied.
 
-    Only that shard stands still meanwhile; the others start again one by one, to learn of it.
+    Only that shard stands still meanwhile; the others start again a few at a time, to learn of
+    it.
     """
     import gossamer
 

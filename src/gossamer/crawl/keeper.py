@@ -36,7 +36,6 @@ from gossamer.store import State
 
 SETTLE_S = 0.3
 """How often is looked whether all shards of a new generation have shipped."""
-"""How often a set of checkpoints is kept, and what nothing names is looked for."""
 END_S = 30.0
 """How long the store is waited for at the end."""
 LONGEST_BYTES = 1 << 20

@@ -5,8 +5,8 @@
     chains    both begin with what that names: the same files, and not a byte is copied
     narrow    each runs, drops what is not its own, ships, and does nothing else yet
     settle    the charter names both chains and the new ring: the one moment from which it counts
-    restart   the other shards, one after the other, to learn the ring; until then what they send
-              to the old place is passed on
+    restart   the other shards, at most an eighth at a time, to learn the ring; until then what
+              they send to the old place is passed on
 
 Each step may be done again by whoever coordinates next. Until the charter is settled readers see
 the shard as it was closed; from then on they see both.
