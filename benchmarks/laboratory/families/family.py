@@ -45,6 +45,8 @@ class Family:
     """A pattern of its hosts; without one they are those of the doors."""
     robots: str = ""
     """The robots.txt of its hosts, if there is one."""
+    empty: frozenset[str] = frozenset()
+    """Targets of pages that say that there is nothing: a crawl may do without them."""
 
     def owns(self, host: str) -> bool:
         """Return True if a host belongs to the family."""
@@ -104,7 +106,7 @@ def links_of(answer: Answer, host: str) -> list[Spot]:
 def reachable(family: Family, most: int = 100_000) -> set[Spot]:
     """Return the pages that can be reached from doors and sitemaps within the family.
 
-    Breadth first; sitemaps and redirects are no pages.
+    Breadth first; sitemaps and redirects are no pages, and empty pages are left out.
     """
     queue = deque(spot_of(door, "") for door in family.doors)
     if family.robots:
@@ -116,7 +118,7 @@ def reachable(family: Family, most: int = 100_000) -> set[Spot]:
         answer = family.answer(here.host, here.target)
         if answer is None:
             continue
-        if not isinstance(answer, Sitemap | Moved):
+        if not isinstance(answer, Sitemap | Moved) and here.target not in family.empty:
             found.add(here)
         new = {other for other in links_of(answer, here.host) if family.owns(other.host)} - known
         queue.extend(sorted(new))

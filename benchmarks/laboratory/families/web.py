@@ -15,6 +15,7 @@ from gossamer.testing.responses import (
     redirect,
 )
 from laboratory.families import (
+    alike,
     commerce,
     described,
     endless,
@@ -77,6 +78,13 @@ HONEST_FAMILIES: Mapping[str, Callable[[float], Family]] = {
     "theses": described.theses,
     "newspapers": described.newspapers,
     "courses": described.courses,
+    "pictures": alike.pictures,
+    "folios": alike.folios,
+    "records": alike.records,
+    "board": alike.board,
+    "handbook": alike.handbook,
+    "phone_book": alike.phone_book,
+    "agenda": alike.agenda,
 }
 """Scale → the family; at scale 1 each has hundreds to thousands of pages."""
 
@@ -109,6 +117,9 @@ FOLDER_TRAPS: Mapping[str, Callable[[endless.Place], Family]] = {
     "looped_folders": described.looped_folders,
     "address_pages": described.address_pages,
     "mixed_lists": described.mixed_lists,
+    "filtered_shop": alike.filtered_shop,
+    "nested_articles": alike.nested_articles,
+    "path_sessions": alike.path_sessions,
 }
 """Traps that can also be a folder of an honest host."""
 
@@ -131,9 +142,12 @@ HELD_OUT = frozenset(
         *("returning_logins", "tag_sets"),
         *("podcast", "timetable", "directions", "weekly_slots"),
         *("courses", "theses", "address_pages", "mixed_lists"),
+        *("pictures", "folios", "records", "board", "handbook", "phone_book", "agenda"),
+        *("filtered_shop", "nested_articles", "path_sessions"),
     )
 )
-"""Drawn by lot, half of the honest ones and half of the traps: never used for tuning."""
+"""At least half of the honest ones and of the traps, drawn by lot, and those of `alike`, which came
+after all rules: never used for tuning."""
 
 HUB = "www.lanternhub.test"
 _HUB_PAGES = ("/", "/about", "/contact", "/privacy")

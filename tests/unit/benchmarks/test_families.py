@@ -76,9 +76,9 @@ def test_a_trap_has_no_end(family: Family) -> None:
     assert len(reachable(family, ENOUGH)) == ENOUGH
 
 
-def test_half_of_the_honest_families_and_of_the_traps_are_held_out() -> None:
-    assert len(HELD_OUT & set(HONEST_FAMILIES)) == len(HONEST_FAMILIES) // 2
-    assert len(HELD_OUT & set(TRAP_FAMILIES)) == len(TRAP_FAMILIES) // 2
+def test_half_of_the_honest_families_and_of_the_traps_at_least_are_held_out() -> None:
+    assert len(HELD_OUT & set(HONEST_FAMILIES)) >= len(HONEST_FAMILIES) // 2
+    assert len(HELD_OUT & set(TRAP_FAMILIES)) >= len(TRAP_FAMILIES) // 2
     assert set(HONEST_FAMILIES) | set(TRAP_FAMILIES) >= HELD_OUT
 
 
