@@ -25,14 +25,14 @@ from laboratory.families.page import (
     slug,
 )
 
-_Makers = dict[str, Callable[[], str]]
+PageMakers = dict[str, Callable[[], str]]
 
 
-def _family(
+def family_of(
     name: str,
     door: str,
     frame: Frame,
-    pages: _Makers,
+    pages: PageMakers,
     redirects: dict[str, str] | None = None,
     empty: frozenset[str] = frozenset(),
 ) -> Family:
@@ -62,7 +62,7 @@ def pictures(scale: float) -> Family:
     """
     albums, per_page = scaled(24, scale), 12
     frame = Frame("Album", (), ())
-    pages: _Makers = {}
+    pages: PageMakers = {}
 
     def album(number: int, at: int = 0) -> str:
         return f"/{number_of('roll', number) % 900_000}/index{at + 1 if at else ''}.html"
@@ -98,14 +98,14 @@ def pictures(scale: float) -> Family:
     pages["/"] = lambda: frame.page(
         "", inline((_icon(album(number), f"cover{number}") for number in range(albums)), " ")
     )
-    return _family("pictures", "//photos.oldharbour.test/", frame, pages)
+    return family_of("pictures", "//photos.oldharbour.test/", frame, pages)
 
 
 def folios(scale: float) -> Family:
     """Return manuscripts leaf by leaf; a leaf is a picture, and links those beside it."""
     books, leaves = scaled(6, scale**0.3), scaled(110, scale**0.7, 8)
     frame = Frame("Manuscripts", (Link("/", "Collection"),), ("terms",))
-    pages: _Makers = {}
+    pages: PageMakers = {}
 
     def leaf(book: int, at: int) -> str:
         return f"/ms/{book + 1:03}/{at // 2 + 1:03}{'rv'[at % 2]}"
@@ -129,7 +129,7 @@ def folios(scale: float) -> Family:
     pages["/"] = lambda: frame.page(
         "Collection", listed(Link(f"/ms/{book + 1:03}/", f"MS {book + 1}") for book in range(books))
     )
-    return _family("folios", "//mss.abbeylibrary.test/", frame, pages)
+    return family_of("folios", "//mss.abbeylibrary.test/", frame, pages)
 
 
 def records(scale: float) -> Family:
@@ -140,7 +140,7 @@ def records(scale: float) -> Family:
     )
     kinds = ("Sherd", "Sherd", "Sherd", "Flake", "Flake", "Bead", "Tile", "Nail")
     lists = -(-count // per_list)
-    pages: _Makers = {}
+    pages: PageMakers = {}
 
     def thing(number: int) -> Link:
         return Link(f"/objects/{41_000 + number}", f"{kinds[number_of(number) % len(kinds)]}")
@@ -182,7 +182,7 @@ def records(scale: float) -> Family:
             frame.page, f"Tray {tray + 1}", listed(thing(n) for n in range(tray, count, trays))
         )
     pages["/"] = lambda: frame.page("Collections online", para(50, "collections"))
-    return _family("records", "//collections.fieldmuseum.test/", frame, pages)
+    return family_of("records", "//collections.fieldmuseum.test/", frame, pages)
 
 
 def board(scale: float) -> Family:
@@ -193,7 +193,7 @@ def board(scale: float) -> Family:
     boards, topics, per_list, per_topic = scaled(7, scale**0.5), scaled(900, scale, 16), 20, 15
     columns = ("subject", "starter", "replies", "views", "last_post")
     frame = Frame("Ferret Keepers", (Link("/index.php", "Home"),), ("help",))
-    pages: _Makers = {}
+    pages: PageMakers = {}
     redirects: dict[str, str] = {}
 
     def topics_of(number: int) -> list[int]:
@@ -251,7 +251,7 @@ def board(scale: float) -> Family:
             redirects[f"{topic(number).href};prev_next={way}"] = topic(other).href
     pages["/index.php"] = lambda: frame.page("Boards", listed(map(of_board, range(boards))))
     door = "//www.ferretkeepers.test/index.php"
-    return _family("board", door, frame, pages, redirects=redirects)
+    return family_of("board", door, frame, pages, redirects=redirects)
 
 
 def handbook(scale: float) -> Family:
@@ -264,7 +264,7 @@ def handbook(scale: float) -> Family:
     versions = versions[:: 1 if scale > 0.2 else 6]
     frame = Frame("Anvil handbook", (), ("legal",))
     names = ["index", *(f"{phrase(1, 'anvil', n)}-{n}" for n in range(topics))]
-    pages: _Makers = {}
+    pages: PageMakers = {}
 
     def page(version: str, at: int) -> str:
         edited = [v for v in versions if v <= version and not number_of("edit", at, v) % 10]
@@ -288,7 +288,7 @@ def handbook(scale: float) -> Family:
     pages["/"] = lambda: frame.page(
         "Anvil", inline(Link(f"/{version}/index.html", version) for version in versions)
     )
-    return _family("handbook", "//handbook.anvil.test/", frame, pages)
+    return family_of("handbook", "//handbook.anvil.test/", frame, pages)
 
 
 def phone_book(scale: float) -> Family:
@@ -297,7 +297,7 @@ def phone_book(scale: float) -> Family:
     frame = Frame("White pages", (Link("/", "A to Z"),), ("about", "remove-me"))
     families = sorted({f"{phrase(1, 'surname', n)}{'aeiou'[n % 5]}" for n in range(names)})
     streets = 40
-    pages: _Makers = {}
+    pages: PageMakers = {}
 
     def name_of(number: int) -> str:
         return families[number_of("of", number) % len(families)]
@@ -337,7 +337,7 @@ def phone_book(scale: float) -> Family:
     pages["/"] = lambda: frame.page(
         "A to Z", inline(Link(f"/{letter}", letter.upper()) for letter in letters)
     )
-    return _family("phone_book", "//www.whitepages-vale.test/", frame, pages)
+    return family_of("phone_book", "//www.whitepages-vale.test/", frame, pages)
 
 
 def agenda(scale: float) -> Family:
@@ -350,7 +350,7 @@ def agenda(scale: float) -> Family:
     frame = Frame("Town Council", (Link("/calendar", "Calendar"),), ("councillors", "contact"))
     first = date(2017, 5, 1)
     starts = [date(first.year + (4 + n) // 12, (4 + n) % 12 + 1, 1) for n in range(months + 1)]
-    pages: _Makers = {}
+    pages: PageMakers = {}
 
     def days_of(month: int) -> list[date]:
         count = (starts[month + 1] - starts[month]).days
@@ -395,7 +395,7 @@ def agenda(scale: float) -> Family:
                 pages[link.href] = partial(frame.page, link.text, text, inline([day_link(day)]))
     pages["/calendar"] = lambda: frame.page("Calendar", inline([month_link(months - 1)]))
     door = "//www.thornbridge-council.test/calendar"
-    return _family("agenda", door, frame, pages, empty=frozenset(quiet))
+    return family_of("agenda", door, frame, pages, empty=frozenset(quiet))
 
 
 def filtered_shop(place: Place) -> Family:

@@ -19,6 +19,7 @@ from laboratory.families import (
     commerce,
     described,
     endless,
+    hollow,
     later,
     media,
     reference,
@@ -85,6 +86,10 @@ HONEST_FAMILIES: Mapping[str, Callable[[float], Family]] = {
     "handbook": alike.handbook,
     "phone_book": alike.phone_book,
     "agenda": alike.agenda,
+    "reviews": hollow.reviews,
+    "fixtures": hollow.fixtures,
+    "members": hollow.members,
+    "squares": hollow.squares,
 }
 """Scale → the family; at scale 1 each has hundreds to thousands of pages."""
 
@@ -120,6 +125,7 @@ FOLDER_TRAPS: Mapping[str, Callable[[endless.Place], Family]] = {
     "filtered_shop": alike.filtered_shop,
     "nested_articles": alike.nested_articles,
     "path_sessions": alike.path_sessions,
+    "event_views": hollow.event_views,
 }
 """Traps that can also be a folder of an honest host."""
 
@@ -144,10 +150,11 @@ HELD_OUT = frozenset(
         *("courses", "theses", "address_pages", "mixed_lists"),
         *("pictures", "folios", "records", "board", "handbook", "phone_book", "agenda"),
         *("filtered_shop", "nested_articles", "path_sessions"),
+        *("reviews", "fixtures", "members", "squares", "event_views"),
     )
 )
-"""At least half of the honest ones and of the traps, drawn by lot, and those of `alike`, which came
-after all rules: never used for tuning."""
+"""At least half of the honest ones and of the traps, drawn by lot, and those of `alike` and of
+`hollow`, which came after all rules: never used for tuning."""
 
 HUB = "www.lanternhub.test"
 _HUB_PAGES = ("/", "/about", "/contact", "/privacy")
