@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import gossamer
+from gossamer.crawl.joining import NO_TIME
 from tests.cluster.extent import IS_FULL
 from tests.cluster.machines import KNOBS, WHOLE_S, ClusterTrial, cluster_trial, wait_for
 from tests.cluster.test_cluster import kill_a_shard, kill_the_coordinator, lose_a_node, web_with
@@ -180,7 +181,7 @@ def test_a_crawl_that_was_split_is_read_restored_and_gone_on_with(
             urls = [one.url for one in gossamer.open(folder).pages()]
             assert len(urls) == len(set(urls))
         words = ["crawl", "--into", str(tmp_path / "one"), "--store", going.url]
-        finish(Child([*words, "--max-time", "0s"], {}), WHOLE_S).expect(0)
+        finish(Child([*words, NO_TIME], {}), WHOLE_S).expect(0)
         charter = charter_of(going)
         assert not charter.get("chains"), "on one machine all shards are of one generation"
         assert charter["shards"] == 2, "as crawl.toml says"

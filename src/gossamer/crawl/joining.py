@@ -15,6 +15,8 @@ from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.store import CrawlFolder, CrawlStore, Objects
 
 SPLITTING = "splitting"
+NO_TIME = "--max-time=0.000001"
+"""A limit that is reached before the first request; none at all is refused."""
 USAGE = 2
 """The exit code of what is the operator's to mend."""
 
@@ -56,7 +58,7 @@ def make_ready(
 def _crawl_nothing(into: Path, url: str, shards: int, *more: str) -> None:
     """Let a folder have so many shards, and ship them; no request is made."""
     words = [sys.executable, "-m", "gossamer", "crawl", f"--into={into}", f"--store={url}"]
-    words += [f"--shards={shards}", "--max-time=0s", "--json", *more]
+    words += [f"--shards={shards}", NO_TIME, "--json", *more]
     done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 -- ourselves
     if done.returncode:
         told = done.stderr.strip().rpartition("gossamer: ")[2] or f"exit code {done.returncode}"
