@@ -165,6 +165,44 @@ def test_usual_pages_need_no_tree(body: str) -> None:
     assert differences(f"<!doctype html><body>{body}".encode()) == {}
 
 
+@given(some.integers(0, 2**32))
+def test_of_links_to_one_page_that_which_may_be_followed_is_told(seed: int) -> None:
+    chance = random.Random(seed)
+    hrefs = ("/a", "/a#x", "/a#y", "/a#", "/b", "#x", "javascript:location='/js'", "/a?&amp;", "")
+    rels = (
+        "",
+        ' rel="nofollow"',
+        " rel=NoFollow",
+        ' rel="x &#110;ofollow"',
+        " rel=nofollo",
+        " rel=é",
+    )
+    links = (
+        f'<a href="{chance.choice(hrefs)}"{chance.choice(rels)}>{number}</a>'
+        for number in range(chance.randrange(9))
+    )
+    told = differences(f"<!doctype html><title>t</title><p>{''.join(links)}".encode())
+    assert told == {}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<meta name=description content="Of a Vec<T> and <b>">',
+        '<meta name=x content="<a href=/in>in</a>"><a href=/out>out</a>',
+        '<iframe srcdoc="&lt;a href=/framed>f&lt;/a>"></iframe>',
+        '<iframe srcdoc=""></iframe><img src="data:image/svg+xml,<image href=%27/i.png%27/>">',
+        '<div id=Administration>a</div><div class="Adobe header">b</div>',
+    ],
+)
+def test_markup_in_attributes_needs_no_tree_of_the_page(body: str) -> None:
+    assert differences(f"<!doctype html><title>t</title>{body}<p>text".encode()) == {}
+
+
+def test_an_id_that_a_class_makes_an_ad_is_left_to_the_tree() -> None:
+    assert differences(b"<!doctype html><div class=header id=Ad>a</div>") is None
+
+
 def test_every_attribute_that_makes_a_link_is_told() -> None:
     told = dict(zip(TAGS, wanted(), strict=True))
     for tag_name, attributes in PLACES.items():

@@ -124,11 +124,11 @@ def read_rows(document: Document, body: bytes, tools: Tools) -> Extraction | Non
 def _told(
     page: FlatPage, body: bytes, encoding: str, document: Document, tools: Tools
 ) -> Extraction | None:
-    if any(filter(None, _inner_pages(page))):
-        return None
     styled = [one for one in page.elements if not _MARKING.isdisjoint(one.attrs)]
     base = base_of(page, document.url, tools)
-    links = _links_in(page, body, base, others(page, styled), tools)
+    found = others(page, styled)
+    found += _inner_links(page)
+    links = _links_in(page, body, base, found, tools)
     marked = marked_rows(page, styled, tools.process.max_text_chars)
     if marked is None:
         return None
@@ -259,13 +259,18 @@ def parsed(body: bytes, declared: str, *, has_lines: bool = True) -> Tree:
 
 def _raw_links(tree: Tree, body: bytes, marked: list[Element]) -> list[RawLink]:
     found = anchors(tree, is_small=len(body) <= SMALL_BYTES) + others(tree, marked)
+    found += _inner_links(tree)
+    return _with_frames(tree, body, found)
+
+
+def _inner_links(page: PageView[ElementView]) -> Iterator[RawLink]:
+    """Return the links of the markup that a page keeps in attributes."""
     room = _MAX_INNER_CHARS
-    for inner in _inner_pages(tree):
-        found += links_of(parse(inner[:room], positions=False))
+    for inner in filter(None, _inner_pages(page)):
+        yield from links_of(parse(inner[:room], positions=False))
         room -= min(room, len(inner))
         if not room:
             break
-    return _with_frames(tree, body, found)
 
 
 def _inner_pages(page: PageView[ElementView]) -> Iterator[str]:

@@ -56,9 +56,9 @@ def link_texts(
 ) -> int:
     """Write references, texts and rels of links, each ended by a NUL, and where each is.
 
-    Return how many. Of several links to a page only the first is told, unless all are wanted.
-    Negative: SEE_ALL, NO_ROOM, or TOO_ALIKE. Letters of a rel are small, but for those beyond
-    ASCII (REL_WIDE).
+    Return how many. Of several links to a page only the first is told, or the first that may be
+    followed, in the place of the first; unless all are wanted. Negative: SEE_ALL, NO_ROOM, or
+    TOO_ALIKE. Letters of a rel are small, but for those beyond ASCII (REL_WIDE).
     """
     n = 0
     at = 0
@@ -87,6 +87,7 @@ def link_texts(
             h = (h * 33 + hrefs[page]) & 0xFFFFFFFFFFFF
             page += 1
         place = -1
+        slot = n
         if keep_all == 0:
             if page == start:
                 at = start
@@ -107,16 +108,16 @@ def link_texts(
                             known = False
                             break
                     if known:
+                        slot = table[place]
                         break
                 place = (place + 1) & table_mask
-            if known:
+            if known and kept[slot * KEPT + 5] == 0:
                 at = start
                 continue
         look = 0
         rel = r
+        is_refused = 0
         if flags & HAS_REL:
-            if keep_all == 0 and names_nofollow(src, anchors[b + 3], anchors[b + 4], flags):
-                return SEE_ALL
             end = anchors[b + 3] + anchors[b + 4]
             r = decoded(src, anchors[b + 3], end, 1 if flags & REL_ODD else 2, rels, r, refs, names)
             for q in range(rel, r):
@@ -124,6 +125,18 @@ def link_texts(
                     rels[q] = (0 + rels[q]) | 32
                 elif rels[q] >= 128:
                     look = REL_WIDE
+            is_refused = 1 if names_nofollow(rels, rel, r) else 0
+        if slot < n and is_refused:
+            # two that ask not to be followed: the same again, or a matter of their fragments
+            o = kept[slot * KEPT + 3]
+            size = 0
+            while size < at - start and hrefs[o + size] == hrefs[start + size]:
+                size += 1
+            if size < at - start or hrefs[o + size] != 0:
+                return SEE_ALL
+            at = start
+            r = rel
+            continue
         rels[r] = 0
         r += 1
         hrefs[at] = 0
@@ -155,7 +168,7 @@ def link_texts(
             m = squeeze(scratch, 0, size, texts, m, 400, 200)
         texts[m] = 0
         m += 1
-        c = n * REFERENCE
+        c = slot * REFERENCE
         rows[c] = start
         rows[c + 1] = page - start
         rows[c + 2] = kind
@@ -165,27 +178,35 @@ def link_texts(
         rows[c + 6] = r - 1 - rel
         rows[c + 7] = anchors[b + 6]
         rows[c + 8] = max(at - 2 - page, 0)
-        c = n * KEPT
+        c = slot * KEPT
         kept[c] = anchors[b]
         kept[c + 1] = page
         kept[c + 2] = look
         kept[c + 3] = start
         kept[c + 4] = anchors[b + 6]
+        kept[c + 5] = is_refused
         if place >= 0:
-            table[place] = n
-        n += 1
+            table[place] = slot
+        n = max(n, slot + 1)
     out[0] = at
     out[1] = m
     out[2] = r
     return n
 
 
-def names_nofollow(src: Bytes, at: int, size: int, flags: int) -> bool:
-    """Return True if a rel may say nofollow: a tree of a page knows better."""
-    if flags & REL_ODD:
-        return True
-    for i in range(at, at + size - 7):
-        if (src[i] | 32) == 110 and (src[i + 1] | 32) == 111 and (src[i + 2] | 32) == 102:
+def names_nofollow(rels: Bytes, at: int, end: int) -> bool:
+    """Return True if a rel in small letters says nofollow."""
+    for i in range(at, end - 7):
+        if (
+            rels[i] == 110
+            and rels[i + 1] == 111
+            and rels[i + 2] == 102
+            and rels[i + 3] == 111
+            and rels[i + 4] == 108
+            and rels[i + 5] == 108
+            and rels[i + 6] == 111
+            and rels[i + 7] == 119
+        ):
             return True
     return False
 

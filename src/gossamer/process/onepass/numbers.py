@@ -88,13 +88,14 @@ HIGH = 0x8080808080808080 - (1 << 64)
 LOW_BITS = 0x7F7F7F7F7F7F7F7F
 
 SEE_ALL = -51
-"""A link asks not to be followed, or is a script: which one counts is not for a kernel to say."""
+"""Links to one page ask not to be followed: which of them counts is not for a kernel to say."""
 NO_ROOM, TOO_ALIKE = -50, -52
 """A buffer is too small; more links than can be by chance fall into one place of a table."""
 IS_SCRIPT, REL_WIDE = 2, 4
-KEPT = 5
+KEPT = 6
 """Row of a link that is told: event, where its reference ends without the fragment, 1 if its text
-needs a closer look, IS_SCRIPT and REL_WIDE, where its reference begins, line."""
+needs a closer look, IS_SCRIPT and REL_WIDE, where its reference begins, line, 1 if it asks not to
+be followed."""
 REFERENCE = 9
 """Row of a reference: offset and length without the fragment, kind, offset and length of the text
 and of rel, line, length of the fragment (behind a #)."""

@@ -17,7 +17,7 @@ from turbohtml import Node as TreeNode
 
 from gossamer.model import LinkKind, code_of
 from gossamer.process.html_links import TEXT_CHARS, TEXT_NODES
-from gossamer.process.labels import AD_BLOCKS
+from gossamer.process.labels import AD_BLOCKS, is_ad_id, is_ad_name
 from gossamer.process.onepass import numbers, vocabulary
 from gossamer.process.onepass.loading import Workspace, loader, natives
 
@@ -166,14 +166,16 @@ class PageElement:
 
 
 def _names_ad(element: PageElement) -> bool:
-    """Return True if a block is selected by class or id; some that name no ad are not told."""
-    name, own = element.attr("class"), element.attr("id")
-    if name is None and own is None:
-        return False
-    is_named = name is not None and ("ad" in name or "spons" in name)
-    if not is_named and "ad" not in (own or ""):
+    """Return True if a block is selected by class or id; some that name no ad are not told.
+
+    Whether a name that is not told selects a block that the other makes an ad, only a tree knows.
+    """
+    name, own = element.attr("class") or "", element.attr("id") or ""
+    if "ad" in name or "spons" in name or "ad" in own:
+        return True
+    if is_ad_name(name) or is_ad_id(own):
         raise UnicodeError
-    return True
+    return False
 
 
 class PageAnchors(NamedTuple):
