@@ -16,6 +16,8 @@ PATTERN = "*/secret/*"
 WORD = "wombat"
 OPEN, SECRET = 6, 8
 
+DROP_IS_DUE = "since the index was built"
+
 
 def web() -> ScriptedWeb:
     """Return a site with a secret part: some of it is linked from pages that come late."""
@@ -57,6 +59,12 @@ def words(folder: Path) -> list[str]:
     return [url for url in found if "/secret/" in url]
 
 
+def hints(folder: Path) -> list[str]:
+    """Return what the index as it is has to say of itself."""
+    with gossamer.open_search(folder) as index:
+        return [hint for hint in index.search("platypus").hints if "index" in hint]
+
+
 def rules(folder: Path) -> list[str]:
     """Return what the archive says of rules, with nothing of ours to read it."""
     files = sorted((folder / "archive").glob("links-*.warc.gz"))
@@ -87,7 +95,9 @@ def test_what_is_dropped_is_nowhere_and_stays_so_until_it_is_undone(tmp_path: Pa
             PATTERN
         ]
         assert [PATTERN in one for one in rules(crawler.folder)] == [True]
+        assert [DROP_IS_DUE in one for one in hints(crawler.folder)] == [True]
         assert words(crawler.folder) == []
+        assert hints(crawler.folder) == []
         asked = secrets_asked(server)
         crawler.run().expect(0)
         assert secrets_asked(server) == asked

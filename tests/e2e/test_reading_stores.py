@@ -106,6 +106,10 @@ def test_each_command_answers_from_the_store_as_it_did_from_the_folder(
     assert before["search"][1]
     status = crawler.status()
     shutil.rmtree(crawler.folder)
+    unbuilt = say("search", url, "words", "--no-build")
+    assert f"{url} has no index: `gossamer build {url} index` makes one" in unbuilt.err
+    with pytest.raises(gossamer.ConfigError, match=f"`gossamer build {url} index` makes one"):
+        gossamer.open_search(url)
     for name, words in asks.items():
         assert same(asked(words, url), str(cache)) == before[name], name
     told = only_json(say("status", url, "--json").expect(0))

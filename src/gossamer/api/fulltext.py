@@ -8,7 +8,7 @@ from typing import Self, TypedDict, Unpack
 
 from msgspec.structs import replace
 
-from gossamer.api.mirrors import is_store_url
+from gossamer.api.mirrors import is_crawl_store, is_store_url
 from gossamer.api.ranks import rank_state
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.ranks import RankState, ranks_path
@@ -29,11 +29,17 @@ from gossamer.search import (
     named_reranker,
     open_index,
     ranks_of,
+    read_manifest,
 )
-from gossamer.store import ContentStamp, stamp_of
+from gossamer.store import ContentStamp, CrawlFolder, stamp_of
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 _COMMA = re.compile(r",(?=[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
+
+_DROPS_ARE_DUE = (
+    "what was dropped or taken back since the index was built is not in this answer: "
+    "`gossamer build {} index` brings it up to date"
+)
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -76,6 +82,8 @@ class SearchIndex:
         self._ranks: RankState | None = None
         self._inode = 0
         self._seen: tuple[object, object] = (None, None)
+        self._drops: tuple[tuple[object, object], bool] = ((None, None), False)
+        """Whether the crawl has dropped other pages than the index, as of these two files."""
 
     def __enter__(self) -> Self:
         return self
@@ -93,7 +101,8 @@ class SearchIndex:
         rerank = keywords.get("rerank")
         function = named_reranker(rerank) if isinstance(rerank, str) else rerank
         searcher = self._newest()
-        return replace(searcher.search(query, options, function), ranks=self._ranks)
+        answer = searcher.search(query, options, function)
+        return replace(answer, ranks=self._ranks, hints=[*answer.hints, *self._hints()])
 
     def search_like(
         self, like: Path | str | bytes, query: str = "", **keywords: Unpack[SearchKeywords]
@@ -107,7 +116,8 @@ class SearchIndex:
         (`similar` goes by them), and passages need not be the same (`copies_of`).
         """
         searcher = self._newest_like()
-        return searcher.search(_given(like, searcher), query, self._options(keywords))
+        answer = searcher.search(_given(like, searcher), query, self._options(keywords))
+        return replace(answer, hints=[*answer.hints, *self._hints()])
 
     @property
     def places(self) -> list[str]:
@@ -155,6 +165,21 @@ class SearchIndex:
             is_verbatim=keywords.get("verbatim", False),
             languages=tuple(keywords.get("languages", ())),
         )
+
+    def _hints(self) -> list[str]:
+        """Return what is to be said of the index itself: a drop that it does not know of."""
+        folder = self._folder
+        if folder is None or not (folder / "crawl.toml").is_file():
+            return []
+        from gossamer.report import dropped_of
+
+        seen = stamp_of(folder / "crawl.toml"), stamp_of(index_folder(folder) / "manifest.json")
+        with self._lock:
+            if seen != self._drops[0]:
+                manifest = read_manifest(index_folder(folder))
+                dropped = dropped_of(CrawlFolder(folder)).digest
+                self._drops = seen, manifest is not None and manifest.dropped != dropped
+            return [_DROPS_ARE_DUE.format(folder)] if self._drops[1] else []
 
     def _newest_like(self) -> LikeSearcher:
         self._newest()
@@ -229,7 +254,12 @@ def _indexes_of(place: Path | str) -> Sequence[Path | str]:
     """Return a place; of the store of a crawl whose shards have indexes, where these are."""
     from gossamer.api.indexes import store_indexes
 
-    return (is_store_url(place) and store_indexes(str(place))) or [place]
+    if not is_store_url(place):
+        return [place]
+    found = store_indexes(str(place))
+    if not found and is_crawl_store(place):
+        raise ConfigError(f"{place} has no index: `gossamer build {place} index` makes one")
+    return found or [place]
 
 
 def _given(like: Path | str | bytes, searcher: LikeSearcher) -> Given:

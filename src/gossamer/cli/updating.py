@@ -84,7 +84,8 @@ def bring_index_up_to_date(folder: Path, *, is_built: bool = True, is_ranked: bo
     if not (is_built and has_archive(folder)):
         if not crawl.has_index():
             crawl_folder(folder)
-            raise ConfigError(f"{folder} has no index: `gossamer build {folder} index` makes one")
+            place = place_given(folder)
+            raise ConfigError(f"{place} has no index: `gossamer build {place} index` makes one")
         return
     if not crawl.has_index() and is_writable(folder):
         sys.stderr.write(f"gossamer: the index of {harmless(place_given(folder))} is built first\n")
