@@ -16,7 +16,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice, takewhile
 from pathlib import Path
@@ -109,6 +109,19 @@ def has_threads() -> bool:
         with suppress(OSError):
             return len(list(Path("/proc/self/task").iterdir())) > 1
     return threading.active_count() > 1
+
+
+def show_as(words: Sequence[str]) -> None:
+    """Let `ps` show other words for this process, if its own are as long; elsewhere nothing."""
+    if not is_linux():
+        return
+    import ctypes  # noqa: PLC0415 -- the same as below
+
+    facts = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    start, end = int(facts[45]), int(facts[46])  # where the kernel has put our arguments
+    shown = b"".join(os.fsencode(word) + b"\0" for word in words)
+    if len(shown) <= end - start:
+        ctypes.memmove(start, shown.ljust(end - start, b"\0"), end - start)
 
 
 def die_with(parent: int) -> None:

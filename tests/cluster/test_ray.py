@@ -38,7 +38,9 @@ AIM_S, END_S = 8.0, 600.0
 HOSTS, DELAY_S = 20, 0.5
 """Four of each domain: of so many each of four shards has some. With 250 pages each, a crawl takes
 two minutes at least."""
-JOINED = re.compile(r"^(\S+ \S+) INFO shard\.joined shard=(\d+) node=(\S+)", re.MULTILINE)
+TOLD = re.compile(r"^(\S+ \S+) INFO shard\.(\w+) shard=(\d+) ?(.*)$", re.MULTILINE)
+STAGES = {"died": "noticed", "starts": "placed", "called": "called", "joined": "joined"}
+"""What a coordinator tells of a shard, and the words for it."""
 
 
 def trial(folder: Path, web: FakeWeb, *, nodes: int, shards: int) -> Any:
@@ -72,13 +74,28 @@ def kill_a_node(going: ClusterTrial) -> Kill:
     return kill
 
 
-def joined(told: str) -> list[tuple[float, int, str]]:
-    """Return when which shard joined from which machine, by what a coordinator has told."""
-    found = (
-        (datetime.fromisoformat(at.replace(",", ".")).astimezone(), *rest)
-        for at, *rest in JOINED.findall(told)
-    )
-    return [(at.timestamp(), int(shard), node) for at, shard, node in found]
+@dataclass
+class Event:
+    """What a coordinator has told of a shard."""
+
+    what: str
+    at: float
+    shard: int
+    words: str
+
+
+def events_in(told: str) -> list[Event]:
+    """Return what a coordinator has told of shards."""
+    return [
+        Event(
+            STAGES[what],
+            datetime.fromisoformat(at.replace(",", ".")).astimezone().timestamp(),
+            int(shard),
+            words,
+        )
+        for at, what, shard, words in TOLD.findall(told)
+        if what in STAGES
+    ]
 
 
 def tell_moves(going: ClusterTrial, kills: list[Kill], told: str) -> None:
@@ -86,7 +103,7 @@ def tell_moves(going: ClusterTrial, kills: list[Kill], told: str) -> None:
 
     Told, not required: a machine that has more to do takes longer, and nothing is wrong with it.
     """
-    events, visits, load = joined(told), going.server.requests(), os.getloadavg()[0]
+    events, visits, load = events_in(told), going.server.requests(), os.getloadavg()[0]
     ring = Ring.even(going.shards)
     owner = {
         host: ring.owner_of(url.key)
@@ -94,20 +111,24 @@ def tell_moves(going: ClusterTrial, kills: list[Kill], told: str) -> None:
         if (url := parse(f"http://{host}/", UrlConfig())) is not None
     }
     for kill in kills:
-        words, worst = [], 0.0
+        worst = 0.0
+        print(f"{kill.node} killed:")  # noqa: T201 - for people
         for shard in kill.shards:
-            at = next((at for at, one, _ in events if one == shard and at > kill.at), None)
-            if at is None:
-                words.append(f"shard {shard} was not wanted any more")
+            after = [one for one in events if one.shard == shard and one.at > kill.at]
+            end = next((n for n, one in enumerate(after) if one.what == "joined"), None)
+            if end is None:
+                print(f"  shard {shard} was not wanted any more")  # noqa: T201 - for people
                 continue
+            stages = [f"{one.what} {one.at - kill.at:.1f}" for one in after[: end + 1]]
+            at = after[end].at
             worst = max(worst, at - kill.at)
             asked = (one.at - at for one in visits if owner[one.host] == shard and one.at > at)
             first = next(asked, None)
             asks = "it asked none" if first is None else f"{first:.1f} s later it asked a host"
-            words.append(f"shard {shard} had joined after {at - kill.at:.1f} s, {asks}")
+            parts = " ".join(word for word in after[end].words.split() if "_s=" in word)
+            print(f"  shard {shard}: {', '.join(stages)} s ({parts}); {asks}")  # noqa: T201 - same
         aim = "reached" if worst <= AIM_S else "missed"
-        print(f"{kill.node} killed: {'; '.join(words)}", end=" ")  # noqa: T201 - for people
-        print(f"(aim {AIM_S:g} s: {aim}; lease {LEASE_S:g} s, load {load:.1f})")  # noqa: T201 - same
+        print(f"  aim {AIM_S:g} s: {aim}; lease {LEASE_S:g} s, load {load:.1f}")  # noqa: T201 - same
 
 
 def crawl_with_kills(going: ClusterTrial, kills: int) -> None:

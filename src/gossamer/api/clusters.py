@@ -11,7 +11,7 @@ import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,6 +52,8 @@ class ClusterCrawl(Struct, frozen=True, kw_only=True):
     """By machine: the shards that run there."""
     splitting: list[int] = []
     """A shard that is being split, and the number of the new one; none most of the time."""
+    split_step: str = ""
+    """How far that is, or what it waits for, in words."""
 
 
 class ClusterFacts(Struct, frozen=True, kw_only=True):
@@ -383,6 +385,7 @@ def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
         )
         for node in answer.nodes
     ]
+    splits = {crawl.address: _splitting(place, crawl.address) for crawl in answer.crawls}
     crawls = [
         ClusterCrawl(
             store=crawl.store,
@@ -392,7 +395,8 @@ def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
                 node.name: sorted(one.shard for one in node.shards if one.store == crawl.store)
                 for node in answer.nodes
             },
-            splitting=_splitting(place, crawl.address),
+            splitting=splits[crawl.address].shards,
+            split_step=splits[crawl.address].step,
         )
         for crawl in answer.crawls
     ]
@@ -405,16 +409,24 @@ def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
     )
 
 
-def _splitting(place: "ClusterHome", coordinator: str) -> list[int]:
-    """Return which shard a coordinator is splitting, and into which besides."""
+class _Splitting(NamedTuple):
+    """A split, as its coordinator tells."""
+
+    shards: list[int]
+    step: str
+
+
+def _splitting(place: "ClusterHome", coordinator: str) -> _Splitting:
+    """Return which shard a coordinator is splitting, into which besides, and how far that is."""
     from msgspec import json
 
     from gossamer.crawl import ask_coordinator
 
     with suppress(GossamerError):
         told = json.decode(ask_coordinator(place, coordinator, {"ask": "splitting"}, SPLITTING_S))
-        return [told["shard"], told["child"]] if "child" in told else []
-    return []
+        if "child" in told:
+            return _Splitting([told["shard"], told["child"]], str(told.get("step", "")))
+    return _Splitting([], "")
 
 
 def _pid_of(place: "ClusterHome") -> int | None:

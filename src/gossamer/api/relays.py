@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec.structs import replace
@@ -142,8 +143,15 @@ def _charter_of(url: str) -> "CrawlCharter":
     """Return the charter of a crawl that a cluster runs."""
     from gossamer.store import CrawlStore, Objects
 
+    if url.startswith("file://") and not Path(unquote(urlsplit(url).path)).is_dir():
+        raise ConfigError(
+            f"{url} is no folder: nothing is there; check its spelling, and that its disk is "
+            "mounted"
+        )
     found = CrawlStore(Objects(url)).charter()
-    if found is None or not found[1].address:
+    if found is None:
+        raise ConfigError(f"{url} has no crawl: expected the URL of a `gossamer crawl --store URL`")
+    if not found[1].address:
         raise ConfigError(
             f"{url} is a store, and only read: `gossamer crawl --into DIR --store {url}` goes on "
             "with the crawl in a folder, which can be changed"

@@ -185,7 +185,9 @@ def _tell_facts(facts: "ClusterFacts", *, json: bool) -> None:
                 show.print(harmless(f"  {name}: shards {numbers}"), markup=False)
         if crawl.splitting:
             shard, child = crawl.splitting
-            show.print(f"  shard {shard} is being split into {shard} and {child}", markup=False)
+            step = f": {crawl.split_step}" if crawl.split_step else ""
+            line = f"  shard {shard} is being split into {shard} and {child}{step}"
+            show.print(harmless(line), markup=False)
     if facts.join:
         show.print("to join it:", markup=False)
         show.print(harmless(f"  {facts.join}"), markup=False, soft_wrap=True)

@@ -71,6 +71,8 @@ class ShardJoined(Struct, frozen=True, tag=True):
     """Seeds that were not wanted, with the reason."""
     address: str = ""
     """Where other shards reach it, if they are on other machines."""
+    stages: dict[str, float] = field(default_factory=dict)
+    """How many seconds each part of its start took."""
 
 
 class ShardReport(Struct, frozen=True, tag=True):

@@ -39,6 +39,7 @@ from gossamer.cluster.node_messages import (
     ToNode,
 )
 from gossamer.cluster.ray_daemon import RayDaemon
+from gossamer.cluster.spares import SPARE_AFTER_S, handed_to_spare, spare_words
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.log import tell
 
@@ -137,14 +138,24 @@ class ShardProcesses:
     """The shards that run on this machine, each in a process that dies with ours."""
 
     def __init__(
-        self, home: ClusterHome, node: str, on_ended: Callable[[ProcessEnded], None]
+        self,
+        home: ClusterHome,
+        node: str,
+        on_ended: Callable[[ProcessEnded], None],
+        spares: Clock | None = None,
     ) -> None:
-        """Run shards for a node; `on_ended` is told which have ended."""
+        """Run shards for a node; `on_ended` is told which have ended.
+
+        With a clock for it, there is a spare for the next one while any run.
+        """
         self._home = home
         self._node = node
         self._on_ended = on_ended
+        self._spares = spares
         self._running: dict[str, _Running] = {}
         self._watching: set[asyncio.Task[None]] = set()
+        self._spare: asyncio.subprocess.Process | None = None
+        self._renewing: asyncio.Task[None] | None = None
 
     @property
     def running(self) -> list[ShardProcess]:
@@ -155,24 +166,57 @@ class ShardProcesses:
         """Start a shard."""
         if shard.process in self._running:
             return
-        words = launching(process_words(shard, self._home, self._node))
-        with self._home.log_path.open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                *words,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=process_variables(self._home),
-            )
+        words, spare = process_words(shard, self._home, self._node), None
+        if shard.work is NodeWork.SHARD:
+            spare, self._spare = self._spare, None
+        if spare is not None and spare.stdin is not None and spare.returncode is None:
+            spare.stdin.write(handed_to_spare(words))
+            spare.stdin.close()
+            process = spare
+        else:
+            process = await self._launched(words, asyncio.subprocess.DEVNULL)
         self._running[shard.process] = _Running(shard, process)
         watching = asyncio.get_running_loop().create_task(self._watch(shard.process, process))
         self._watching.add(watching)
         watching.add_done_callback(self._watching.discard)
+        if self._spares is not None and shard.work is NodeWork.SHARD:
+            self._forget_renewal()
+            self._renewing = asyncio.get_running_loop().create_task(self._renew(self._spares))
+
+    async def _launched(self, words: list[str], stdin: int) -> asyncio.subprocess.Process:
+        with self._home.log_path.open("ab") as log:
+            return await asyncio.create_subprocess_exec(
+                *launching(words),
+                stdin=stdin,
+                stdout=log,
+                stderr=log,
+                env=process_variables(self._home),
+            )
 
     async def _watch(self, name: str, process: asyncio.subprocess.Process) -> None:
         code = await process.wait()
         self._running.pop(name, None)
+        if not self._running:
+            self._drop_spare()
         self._on_ended(ProcessEnded(name, code, self._node))
+
+    async def _renew(self, clock: Clock) -> None:
+        """Have a spare again, a while after a start."""
+        await clock.sleep(SPARE_AFTER_S)
+        if self._running and self._spare is None:
+            self._spare = await self._launched(spare_words(), asyncio.subprocess.PIPE)
+        if not self._running:
+            self._drop_spare()
+
+    def _forget_renewal(self) -> None:
+        if self._renewing is not None:
+            self._renewing.cancel()
+
+    def _drop_spare(self) -> None:
+        spare, self._spare = self._spare, None
+        if spare is not None and spare.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(spare.pid, signal.SIGKILL)
 
     def stop(self, name: str) -> None:
         """Kill a shard: the next start repairs what is open."""
@@ -182,6 +226,8 @@ class ShardProcesses:
 
     async def end_all(self) -> None:
         """Kill all shards."""
+        self._forget_renewal()
+        self._drop_spare()
         for name in list(self._running):
             self.stop(name)
         if self._watching:
@@ -199,7 +245,7 @@ class ClusterNode:
         self._listen = known.listen
         self._cores = cores
         self._clock = clock
-        self._processes = ShardProcesses(home, known.name, self._tell)
+        self._processes = ShardProcesses(home, known.name, self._tell, clock)
         self._ray = RayDaemon(home, cores, clock) if known.is_of_ray else None
         self._connection: Connection[ToNode] | None = None
 

@@ -10,12 +10,14 @@ start needs an epoch, and those are issued by the coordinator.
 
 import asyncio
 import importlib.util
+import math
 import os
 import socket
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from secrets import token_hex
 from typing import Any
 
 import msgspec
@@ -35,6 +37,7 @@ from gossamer.cluster.node_messages import (
     ToCoordinator,
 )
 from gossamer.cluster.ray_daemon import RESOURCE, STARTED, ray_variables
+from gossamer.cluster.spares import SPARE_AFTER_S, handed_to_spare, spare_words
 from gossamer.errors import ConfigError
 from gossamer.log import describe_error, set_up, warn
 
@@ -44,6 +47,9 @@ LOOK_S = 0.25
 SHARE = 0.001
 """Of a node's resource that a shard takes: how many run on a node, the coordinator decides."""
 LOST = -9
+SPARE_IDLE_S = 10.0
+"""For so long spares stay after the last shard."""
+TAKE_OVER_S = 10.0
 DRIVE = "from gossamer.cluster.ray_engine import drive; drive()"
 INSTALL = "Ray is not installed: pip install 'gossamer[cluster]'"
 
@@ -127,33 +133,43 @@ class ShardGuard:
     """The actor: runs one shard on the node that Ray has put it on, as a process of its own.
 
     Nothing of Ray is in that process. It dies with this one, and asks for that before its imports:
-    an orphan that comes late would claim what is somebody else's by now.
+    an orphan that comes late would claim what is somebody else's by now. Until it is told which
+    shard to be it is a spare.
     """
 
     def __init__(self) -> None:
-        self._code = LOST
-
-    def run(self, node: str, process: ShardProcess) -> None:
-        """Run a shard to its end; on the actor's main thread, which lives as long as the actor."""
-        home = ClusterHome(default_home())
-        home.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        words = launching(process_words(process, home, node))
-        with home.log_path.open("ab") as log:
-            self._code = subprocess.call(  # noqa: S603 -- ourselves
-                words,
-                stdin=subprocess.DEVNULL,
+        """Start the process; on the actor's main thread, which lives as long as the actor."""
+        self._home = ClusterHome(default_home())
+        self._home.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._guarded: bytes | None = None
+        with self._home.log_path.open("ab") as log:
+            self._child = subprocess.Popen(  # noqa: S603 -- ourselves
+                launching(spare_words()),
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env=process_variables(home),
+                env=process_variables(self._home),
             )
 
-    def code(self) -> int:
-        """Return how the shard ended; whoever asks waits for that, since calls take turns."""
-        return self._code
+    async def run(self, node: str, process: ShardProcess) -> None:
+        """Let the process be a shard."""
+        self._guarded = msgspec.json.encode(_Guarded(node, process))
+        if self._child.stdin is not None:
+            with suppress(BrokenPipeError):  # it has died: its code says so
+                self._child.stdin.write(handed_to_spare(process_words(process, self._home, node)))
+                self._child.stdin.close()
+
+    async def guarded(self) -> bytes | None:
+        """Return what runs, for a driver that has not started it; None if nothing does."""
+        return self._guarded
+
+    async def code(self) -> int:
+        """Return how the shard ended, when it has."""
+        return await asyncio.to_thread(self._child.wait)
 
 
 class _Guarded(msgspec.Struct, frozen=True, array_like=True):
-    """What the name of an actor says, so that another driver knows what runs."""
+    """What an actor runs."""
 
     node: str
     process: ShardProcess
@@ -169,14 +185,19 @@ class _Driver:
         self._running: dict[str, tuple[_Guarded, Any]] = {}
         self._stopped: set[str] = set()
         self._ids: dict[str, str] = {}
+        self._spares: dict[str, Any] = {}
+        """By Ray's id of a node: an actor that has nothing to do yet."""
+        self._started_at: dict[str, float] = {}
+        """By the same: when a shard was started there last."""
+        self._busy_at: float | None = None
+        """When a shard was seen to run last, since we have started any."""
         self._watching: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Do what is asked until nobody asks any more."""
         for name in self._ray.util.list_named_actors():
-            guarded = msgspec.json.decode(name, type=_Guarded)
-            with suppress(ValueError):  # it has ended meanwhile
-                self._watch(guarded, self._ray.get_actor(name))
+            with suppress(ValueError, self._ray.exceptions.RayError):  # it has ended meanwhile
+                await self._take_over(name, self._ray.get_actor(name))
         looking = asyncio.get_running_loop().create_task(self._look())
         hearing = asyncio.get_running_loop().create_task(self._hear())
         await asyncio.wait((looking, hearing), return_when=asyncio.FIRST_COMPLETED)
@@ -194,29 +215,59 @@ class _Driver:
                 case StopOn():
                     continue
 
+    async def _take_over(self, name: str, actor: Any) -> None:  # noqa: ANN401 - Ray's, untyped
+        """Watch what runs although we have not started it; know of spares."""
+        async with asyncio.timeout(TAKE_OVER_S):
+            found = await asyncio.wrap_future(actor.guarded.remote().future())
+        if found is not None:
+            self._watch(msgspec.json.decode(found, type=_Guarded), actor)
+        else:
+            self._spares[name.partition(" ")[0]] = actor
+
     def _start(self, guarded: _Guarded) -> None:
-        """Create an actor where it is to be, and nowhere else; its name is taken once."""
-        strategies = self._ray.util.scheduling_strategies
+        """Let an actor run a shard where it is to be, and nowhere else."""
         name, found = guarded.process.process, self._ids.get(guarded.node)
         if name in self._running:
             return
         if found is None:
             self._connection.send(ProcessEnded(name, LOST, guarded.node))
             return
-        actor = (
+        actor = self._spares.pop(found, None) or self._made(found)
+        actor.run.remote(guarded.node, guarded.process)
+        self._busy_at = self._started_at[found] = self._clock.steady()
+        self._watch(guarded, actor)
+
+    def _made(self, node: str) -> Any:  # noqa: ANN401 - Ray's, untyped
+        """Return a new actor on a node, by Ray's id of that."""
+        strategies = self._ray.util.scheduling_strategies
+        return (
             self._ray.remote(ShardGuard)
             .options(
-                name=msgspec.json.encode(guarded).decode(),
+                name=f"{node} {token_hex(8)}",
                 lifetime="detached",  # it outlives whoever has started it
                 num_cpus=0,
                 max_restarts=0,
                 resources={RESOURCE: SHARE},
-                scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(found, soft=False),
+                scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(node, soft=False),
             )
             .remote()
         )
-        actor.run.remote(guarded.node, guarded.process)
-        self._watch(guarded, actor)
+
+    def _keep_spares(self) -> None:
+        """Have a spare on each node while shards run that we have started, and none after them."""
+        now = self._clock.steady()
+        if self._busy_at is None:
+            return
+        there = set(self._ids.values())
+        if self._running:
+            self._busy_at = now
+        elif now - self._busy_at > SPARE_IDLE_S:
+            there = set()
+        for node in self._spares.keys() - there:
+            self._ray.kill(self._spares.pop(node))
+        for node in there - self._spares.keys():
+            if self._running and now - self._started_at.get(node, -math.inf) > SPARE_AFTER_S:
+                self._spares[node] = self._made(node)
 
     def _watch(self, guarded: _Guarded, actor: Any) -> None:  # noqa: ANN401 - Ray's, untyped
         self._running[guarded.process.process] = (guarded, actor)
@@ -247,6 +298,7 @@ class _Driver:
             if now != said:
                 self._connection.send(NodesNow(now))
                 said = now
+            self._keep_spares()
             await self._clock.sleep(LOOK_S)
 
     def _states(self, rows: list[dict[str, Any]]) -> list[NodeState]:

@@ -82,7 +82,7 @@ class ShardStarter(Protocol):
     def goes_elsewhere(self, shard: int, ended: ShardEnded) -> bool:
         """Return True if a shard that ended in trouble can be started on another machine."""
 
-    def joined(self, shard: int, address: str) -> None:
+    def joined(self, shard: int, message: ShardJoined) -> None:
         """Note that a shard runs, and where others reach it."""
 
 
@@ -129,7 +129,7 @@ class ForkedShards:
         """Return False: there is no other machine."""
         return False
 
-    def joined(self, shard: int, address: str) -> None:
+    def joined(self, shard: int, message: ShardJoined) -> None:
         """Do nothing: it is where it was started."""
 
 
@@ -294,8 +294,8 @@ class Supervisor:
 
     def _hear(self, member: ShardHandle, message: Upward) -> None:
         match message:
-            case ShardJoined(pages=pages, refused=refused, address=address):
-                self._starter.joined(member.shard, address)
+            case ShardJoined(pages=pages, refused=refused):
+                self._starter.joined(member.shard, message)
                 self._welcome(member, pages, refused)
             case ShardBeat():
                 return

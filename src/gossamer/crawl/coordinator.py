@@ -30,6 +30,7 @@ from gossamer.cluster import (
     ShardEnded,
     ShardEngine,
     ShardHello,
+    ShardJoined,
     ShardProcess,
     ShardRight,
     StartedShard,
@@ -241,6 +242,7 @@ class Coordinator:
         process = ShardProcess(token_hex(8), self.url, shard, address_of(self.end))
         over = self._over[process.process] = asyncio.Event()
         self._expected[shard], self._last_node[shard] = process.process, node
+        tell("shard.starts", shard=shard, node=node)
         await self.engine.start(node, process)
         died = asyncio.get_running_loop().create_task(over.wait())
         try:
@@ -309,13 +311,14 @@ class Coordinator:
             self._avoid[shard] = self._last_node.get(shard, "")
         return True
 
-    def joined(self, shard: int, address: str) -> None:
+    def joined(self, shard: int, message: ShardJoined) -> None:
         """Tell all where a shard is heard, and it where all are."""
-        self._addresses[shard] = address
+        self._addresses[shard] = message.address
         self._moving.pop(shard, None)
         if (remote := self.running.get(shard)) is not None:
             remote.note_joined()
-            tell("shard.joined", shard=shard, node=remote.node, address=address)
+            stages = {name: f"{s:.2f}" for name, s in message.stages.items()}
+            tell("shard.joined", shard=shard, node=remote.node, address=message.address, **stages)
         machines = len({one.node for one in self.running.values()})
         for one in self.running.values():
             one.connection.send(ShardAddresses(self._addresses, machines))
@@ -361,6 +364,7 @@ class Coordinator:
             connection.send(await self._order(hello.shard))
         if future.done():
             return False
+        tell("shard.called", shard=hello.shard, node=hello.node)
         future.set_result(_Arrived(hello, connection))
         return True
 

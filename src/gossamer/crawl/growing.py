@@ -5,7 +5,7 @@ is gone on with; the shard that is split ends as for a move, and is closed befor
 """
 
 import asyncio
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,7 +22,8 @@ from gossamer.crawl.splitting import (
     ring_after_split,
 )
 from gossamer.errors import CannotGoOn, TakenOver
-from gossamer.log import tell
+from gossamer.log import plural, tell
+from gossamer.store import SplitIntent
 
 LOOK_S = 0.2
 AT_ONCE = 8
@@ -119,9 +120,35 @@ class ShardSplits:
 
     @property
     def under_way(self) -> dict[str, object]:
-        """Return which shard is being split, and what the new one is called; nothing if none is."""
-        intent = self.claim.charter.split
-        return {} if intent is None else {"shard": intent.shard, "child": intent.child}
+        """Return which shard is being split, the number of the new one, and what is waited for."""
+        charter = self.claim.charter
+        if (intent := charter.split) is not None:
+            return {"shard": intent.shard, "child": intent.child, "step": self._step_of(intent)}
+        if self._wanted:
+            asked = {"shard": self._wanted[0], "child": charter.shards}
+            return {**asked, "step": self._waits_for(charter.shards)}
+        return {}
+
+    def _step_of(self, intent: SplitIntent) -> str:
+        """Return how far a split is, in words."""
+        if self.closed == intent.generation:
+            starting = [n for n in (intent.shard, intent.child) if n not in self.running]
+            return shards_words(starting, "starts", "start") or "each half drops the other's hosts"
+        if intent.shard in self.moving:
+            return f"shard {intent.shard} ends and ships"
+        return self._waits_for(self.claim.charter.shards)
+
+    def _waits_for(self, shards: int) -> str:
+        late = [
+            number
+            for number in range(shards)
+            if number in self.moving
+            or (one := self.running.get(number)) is None
+            or not one.has_joined
+            or not knows_ring(self.claim.charter, number, one.epoch)
+        ]
+        words = shards_words(late, "runs again", "run again")
+        return f"it waits until {words}" if words else "it begins"
 
     async def ask(self, shard: int | None, known: Mapping[int, int]) -> dict[str, object]:
         """Take note that a shard is to be split: the largest, unless one is named."""
@@ -230,3 +257,11 @@ class ShardSplits:
         node = self.running[shard].node
         self.moving[shard] = node, node
         fleet.move(shard)
+
+
+def shards_words(shards: Sequence[int], one_does: str, many_do: str) -> str:
+    """Return that these shards do something; "" if there are none."""
+    if not shards:
+        return ""
+    numbers = ", ".join(map(str, shards))
+    return f"{plural(len(shards), 'shard')} {numbers} {plural(len(shards), one_does, many_do)}"

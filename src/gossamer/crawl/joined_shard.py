@@ -43,7 +43,7 @@ from gossamer.crawl.mend.narrowing import narrow_shard
 from gossamer.crawl.opening import ShardFolder, lock_folder
 from gossamer.crawl.seeds import Seed
 from gossamer.crawl.shard_claim import ClaimedShard, claim_shard
-from gossamer.crawl.shard_process import ClusterPlace, ShardOrders, ended_by
+from gossamer.crawl.shard_process import ClusterPlace, ShardOrders, StartStages, ended_by
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, GossamerError
 from gossamer.log import set_up, tell
@@ -115,6 +115,7 @@ class _Joined:
         self._coordinator = 0
         self._epoch = 0
         self._clock = SystemClock()
+        self._stages = StartStages(self._clock)
         self._node = joining.node or home.membership().name
 
     async def run(self) -> None:
@@ -128,6 +129,7 @@ class _Joined:
                 raise CannotGoOn(f"{self._address} has no use for this shard: {reason}")
             case _:
                 raise CannotGoOn(f"{self._address} said nothing that a shard can be started by")
+        self._stages.ends("order_s")
         self._coordinator, self._epoch = start.coordinator, start.right.epoch
         folder = CrawlFolder(self._folder(start))
         with lock_folder(folder, self._clock):
@@ -208,6 +210,7 @@ class _Joined:
             claimed: ClaimedShard = await asyncio.to_thread(
                 claim_shard, folder, self._joining.store, start.right, self._node
             )
+        self._stages.ends("claim_s")
         _prepare(start, folder, self._home)
         config, ring = to_config(start.config), Ring(start.ranges)
         if claimed.source is not None:
@@ -217,6 +220,7 @@ class _Joined:
                 await asyncio.to_thread(narrow_shard, place, config, is_new=is_new)
         async with _beating(line, self._clock):
             config = await self._with_ranks(config, folder)
+        self._stages.ends("ready_s")
         share = max(1, -(-config.concurrency // ring.shards))
         host = self._home.membership().listen or line.host
         return ShardOrders(
@@ -230,7 +234,7 @@ class _Joined:
             extras=Extras(),
             shipping=claimed.orders,
             cluster=ClusterPlace(
-                ShardNetwork(self._home.root, host), claimed.starts, start.suspects
+                ShardNetwork(self._home.root, host), claimed.starts, start.suspects, self._stages
             ),
         )
 

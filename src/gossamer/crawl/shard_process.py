@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import uvloop
 
-from gossamer.clock import SystemClock
+from gossamer.clock import Clock, SystemClock
 from gossamer.cluster import (
     Connection,
     ControlReply,
@@ -50,6 +50,22 @@ from gossamer.store import CrawlFolder
 REPORT_S = 1.0
 
 
+class StartStages:
+    """How long each part of a start takes, one after the other."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Begin the first part."""
+        self._clock = clock
+        self._began_at = clock.steady()
+        self.seconds: dict[str, float] = {}
+
+    def ends(self, name: str) -> None:
+        """Note that a part has ended, and begin the next."""
+        now = self._clock.steady()
+        self.seconds[name] = now - self._began_at
+        self._began_at = now
+
+
 class ClusterPlace(NamedTuple):
     """What a shard has that shares a crawl with other machines."""
 
@@ -58,6 +74,7 @@ class ClusterPlace(NamedTuple):
     """The epoch of its state, at least."""
     suspects: Mapping[int, int]
     """Keys of URLs that were in hand when machines went, and how many went over each."""
+    stages: StartStages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +126,13 @@ class ShardOrders:
         line.close()
         return trouble
 
+    def _stages(self) -> dict[str, float]:
+        """Return how long each part of the start took that ends now."""
+        if self.cluster is None:
+            return {}
+        self.cluster.stages.ends("open_s")
+        return self.cluster.stages.seconds
+
     async def _crawl(self, place: ShardFolder, connection: SupervisorLine) -> ShardReport:
         """Assemble the shard, plant its share of the seeds, and run until it is told to end."""
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws
@@ -136,7 +160,7 @@ class ShardOrders:
                 shard.engine.revisits.set_share(1.0 / self.ring.shards)
             await settle_record(shard)
             await talk.open()
-            talk.join(refused)
+            talk.join(refused, self._stages())
             with quiet_collector() as freeze:
                 freeze()
                 await shard.engine.run()
@@ -191,11 +215,12 @@ class Conversation:
             self._is_listening = True
             self._start(self._listen())
 
-    def join(self, refused: dict[str, str]) -> None:
-        """Say that we are about to run."""
+    def join(self, refused: dict[str, str], stages: dict[str, float]) -> None:
+        """Say that we are about to run, and how long which part of the start took."""
         self._has_joined = True
-        pages = self._shard.ledger.counters.pages
-        self._connection.send(ShardJoined(pages=pages, refused=refused, address=self._address))
+        pages, at = self._shard.ledger.counters.pages, self._address
+        said = ShardJoined(pages=pages, refused=refused, address=at, stages=stages)
+        self._connection.send(said)
         self.report(is_wanted=True)
 
     async def open(self) -> None:
