@@ -248,6 +248,38 @@ def test_a_cluster_indexes_while_it_crawls_and_a_lost_machine_is_replaced(
     expect_alike(expected, answers(going.url, asked))
 
 
+@pytest.mark.skipif(not IS_FULL, reason="played by make test-cluster")
+def test_a_cluster_indexes_on_over_a_split_of_a_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOSSAMER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    with serve_in_thread(written_web()) as server:
+        seeds = (server.web.host("www.site0.test").url("/"),)
+        knobs = write_knobs(tmp_path / "knobs.toml", {"store": {"ship_s": 0.5, "lease_s": 2.0}})
+        words = ("--config", str(knobs), "--shards", "2", "--delay", "0.4", "--no-sitemaps")
+        flags = flags_for(server.resolve, *words, "--index")
+        trial = ClusterTrial(server, tmp_path, seeds, flags, random.Random(7))
+        with cluster_of(trial, 2) as going:
+            monkeypatch.setenv("GOSSAMER_CLUSTER", str(going.nodes[0].home))
+            process = going.crawl()
+            assert wait_until(lambda: len(server.requests) >= 40, process)
+            say("pause", going.url).expect(0)  # so that it does not end before anything is built
+            assert wait_until(lambda: found_by_now(going.url, "zymurgist"), process)
+            gossamer.cluster_split(going.url, 0)
+            assert wait_until(lambda: len(gossamer.store_indexes(going.url)) == 3, process)
+            assert found_by_now(going.url, "zymurgist")
+            say("resume", going.url).expect(0)
+            finish(process).expect(0)
+    whole = tmp_path / "whole"
+    say("restore", going.url, "--into", str(whole)).expect(0)
+    say("build", str(whole), "index", "--no-ranks").expect(0)
+    asked = queries(whole)
+    expected = answers(whole, asked)
+    assert all(expected.values())
+    expect_alike(expected, answers(going.url, asked))
+
+
 def indexers(node: Node) -> list[int]:
     """Return the processes that index on a machine."""
     found = []
