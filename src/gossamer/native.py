@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from array import array as Array  # noqa: N812 -- a type
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -232,6 +233,9 @@ def checked(function: Kernel, name: str, signature: Signature) -> Kernel:
                 kind, room, address = array.letter, array.room, array.address
             elif type(array) is bytes and not is_written:
                 kind, room, address = letter, len(array) // ITEM_BYTES[letter], array
+            elif type(array) is Array:
+                kind = _CODES.get(array.typecode, "")
+                address, room = array.buffer_info()
             else:
                 kind, room, address = _told_of(array, is_written=is_written)
             if kind != letter:
@@ -256,16 +260,7 @@ def _told_of(array: object, *, is_written: bool) -> tuple[str, int, object]:
         return "B", len(array), ctypes.addressof(ctypes.c_char.from_buffer(array))
     if isinstance(array, ctypes.Array):
         return _LETTERS.get(array._type_, ""), len(array), array
-    return _told_of_buffer(array)
-
-
-def _told_of_buffer(array: object) -> tuple[str, int, object]:
-    """Return the same of an `array.array`."""
-    letter = _CODES.get(getattr(array, "typecode", ""), "")
-    if not letter:
-        return "", 0, None
-    address, count = array.buffer_info()  # type: ignore[attr-defined] # it has a typecode
-    return letter, count, address
+    return "", 0, None
 
 
 def _named_array(array: object) -> str:

@@ -10,7 +10,6 @@ numpy, so there is none in here.
 import math
 from array import array
 from bisect import bisect_left
-from ctypes import c_uint8, c_uint32
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,10 +18,10 @@ import msgspec
 import zstandard
 
 from gossamer.native import Native
-from gossamer.process import language_kernels
+from gossamer.process import language_kernels as kernels
 
 TABLE: Final = Path(__file__).with_name("language_table.bin")
-HAN: Final = language_kernels.WHOLE
+HAN: Final = kernels.WHOLE
 KANA: Final = HAN + 1
 LATIN, CYRILLIC, ARABIC, DEVANAGARI, BENGALI, HEBREW, ETHIOPIC = range(1, 8)
 _RANGES: Final = (
@@ -73,19 +72,14 @@ _OWN: Final = {
 """Languages that have a script of their own, almost."""
 _OWN_NUMBERS: Final = {KANA + 1 + n: code for n, code in enumerate(_OWN)}
 _KNOWN: Final = 0xD7A4
-_SCRIPTS: Final = 128
 _MOST_CHARS: Final = 2_000
-_Counts = c_uint32 * _SCRIPTS
-_Hashes = c_uint32 * (3 * _MOST_CHARS)
-_Owners = c_uint8 * (3 * _MOST_CHARS)
-"""Three features per letter at most; to make a type of its own for each text would take longer than
-to read it."""
 _FAR: Final = 12.0
 """A language whose score is so much lower adds nothing to the sum of probabilities."""
 _LATIN_SHARE: Final = 0.4
 _DENSE: Final = 1.5
 """Weights of letters when scripts are compared: Latin ones stand in texts of any script, as names
 and as code, and hardly the reverse; a character of Chinese, Japanese or Korean is half a word."""
+_OF_JAPAN: Final = frozenset({HAN, KANA})
 _KANA_SHARE: Final = 0.1
 """Of a text's Han and kana, from which it is Japanese."""
 WEIGHT_ZERO: Final = 128
@@ -121,43 +115,66 @@ class ScriptTable(msgspec.Struct, frozen=True):
     """A byte per feature and language: all of the first feature, then of the next."""
 
 
-class _Weights:
-    """A table that is ready for use."""
+class _Tables:
+    """The tables of all scripts behind each other, ready for the kernel."""
 
-    def __init__(self, table: ScriptTable) -> None:
-        self.languages = table.languages
-        self.keys, self.weights = table.keys, table.weights
-        self.new_scores = c_uint32 * len(table.languages)
-        numbers = array("I", table.keys)
-        bits = len(numbers).bit_length() - 1
-        self.shift = 32 - bits
-        places = (number << self.shift for number in range((1 << bits) + 1))
-        self.first = array("I", (bisect_left(numbers, place) for place in places)).tobytes()
+    def __init__(self, tables: list[ScriptTable]) -> None:
+        self.languages = {table.script: table.languages for table in tables}
+        places = array("q", bytes(8 * kernels.TABLE * kernels.SCRIPTS))
+        keys, first, weights = array("I"), array("I"), bytearray()
+        for table in tables:
+            numbers = array("I", table.keys)
+            bits = max(len(numbers).bit_length() - 1, 1)
+            shift = 32 - bits
+            at, row = table.script * kernels.TABLE, (len(keys), len(first), len(weights), shift)
+            places[at : at + kernels.TABLE] = array("q", (*row, len(table.languages)))
+            starts = (number << shift for number in range((1 << bits) + 1))
+            first.extend(bisect_left(numbers, start) for start in starts)
+            keys.extend(numbers)
+            keys.extend([0] * kernels.IN_BUCKET)
+            weights += table.weights
+        self.places, self.weights = places.tobytes(), bytes(weights)
+        self.keys, self.first = keys.tobytes(), first.tobytes()
+
+
+class _Room:
+    """Arrays for the features of one text, and for what is told of it."""
+
+    def __init__(self) -> None:
+        self.counts = array("I", bytes(4 * kernels.SCRIPTS))
+        self.found = array("I", bytes(4 * 3 * _MOST_CHARS))
+        self.owners = array("B", bytes(3 * _MOST_CHARS))
+        self.scores = array("I", bytes(4 * kernels.MOST_COLUMNS))
+        self.out = array("q", bytes(8 * (kernels.NEAR + kernels.MOST_COLUMNS)))
 
 
 _SIGNATURES: Final = {
-    "hashes": f"U[b]nB[d]nU*[{_SCRIPTS}]U*[3*b]B*[3*b]",
-    "weigh": "U[c]B[c]nnU[0]U[0]nB[0]nU*[i]",
+    "hashes": f"U[b]nB[d]nU*[{kernels.SCRIPTS}]U*[3*b]B*[3*b]",
+    "scored": f"U[b]nB[d]nD[{kernels.SCRIPTS}]nI[{kernels.TABLE * kernels.SCRIPTS}]U[0]U[0]B[0]"
+    f"U*[{kernels.SCRIPTS}]U*[3*b]B*[3*b]U*[{kernels.MOST_COLUMNS}]"
+    f"I*[{kernels.NEAR + kernels.MOST_COLUMNS}]",
 }
 
 
 @cache
 def natives() -> Native:
     """Return the compiled kernels; the first call loads them, or has them compiled."""
-    return Native((language_kernels,), _SIGNATURES)
+    return Native((kernels,), _SIGNATURES)
 
 
 class LanguageDetector:
     """Detects languages with one table. May be used by several threads."""
 
     def __init__(self, tables: list[ScriptTable]) -> None:
-        native = natives()
-        self._hashes, self._weigh = native["hashes"], native["weigh"]
+        self._scored = natives()["scored"]
         self._scripts = scripts()
-        self._tables = {table.script: _Weights(table) for table in tables}
+        self.tables = _Tables(tables)
         dense = {HAN, KANA, *(n for n, code in _OWN_NUMBERS.items() if code == "ko")}
-        self._parts = [_DENSE if script in dense else 1.0 for script in range(_SCRIPTS)]
-        self._parts[LATIN] = _LATIN_SHARE
+        parts = [_DENSE if script in dense else 1.0 for script in range(kernels.SCRIPTS)]
+        parts[LATIN] = _LATIN_SHARE
+        self.parts = array("d", parts).tobytes()
+        self._spare: list[_Room] = []
+        """As many as texts were ever read at a time."""
         self.languages: dict[str, set[int]] = {}
         """Those that it knows, and the scripts that they are written in."""
         for table in tables:
@@ -169,53 +186,63 @@ class LanguageDetector:
 
     def detect(self, text: str) -> DetectedLanguage:
         """Return the language of a text, of its beginning if it is long."""
-        counts, found, owners = _Counts(), _Hashes(), _Owners()
-        many = self._read(text, counts, found, owners)
-        if not many:
-            return DetectedLanguage("", 0.0)
-        parts = self._parts
-        told = [(count * parts[n], n) for n, count in enumerate(counts[:]) if count]
-        _, script = max(told)
-        if script in {HAN, KANA} and counts[KANA] > _KANA_SHARE * counts[HAN]:
+        room = self._lent()
+        script = self._read(text, room, 0)
+        known, at, many = room.out[: kernels.NEAR - 1]
+        counts, near = room.counts, room.out[kernels.NEAR : kernels.NEAR + many]
+        best = room.scores[at] if known else 0
+        is_japanese = script in _OF_JAPAN and counts[KANA] > _KANA_SHARE * counts[HAN]
+        self._spare.append(room)
+        if is_japanese:
             return DetectedLanguage("ja", 1.0, KANA)
         if script in _OWN_NUMBERS:
             return DetectedLanguage(_OWN_NUMBERS[script], 1.0, script)
-        scores, unit = self._scores(script, found, owners, many)
-        if not unit:
+        if not known:
             return DetectedLanguage("", 0.0, script)
-        best = max(scores)
-        near = best - _FAR * unit
-        confidence = 1 / sum(math.exp((one - best) / unit) for one in scores if one > near)
-        code = self._tables[script].languages[scores.index(best)]
-        return DetectedLanguage(code, confidence, script)
+        unit = WEIGHT_STEPS * math.sqrt(known)
+        least = best - _FAR * unit
+        confidence = 1 / sum([math.exp((one - best) / unit) for one in near if one > least])
+        return DetectedLanguage(self.tables.languages[script][at], confidence, script)
 
     def latin_shares(self, text: str) -> dict[str, float]:
         """Return the probability of every language that is written in Latin letters."""
-        counts, found, owners = _Counts(), _Hashes(), _Owners()
-        many = self._read(text, counts, found, owners)
-        scores, unit = self._scores(LATIN, found, owners, many)
-        if not unit:
+        room, languages = self._lent(), self.tables.languages[LATIN]
+        self._read(text, room, LATIN)
+        known, scores = room.out[0], room.scores[: len(languages)].tolist()
+        self._spare.append(room)
+        if not known:
             return {}
-        best = max(scores)
+        unit, best = WEIGHT_STEPS * math.sqrt(known), max(scores)
         odds = [math.exp((one - best) / unit) for one in scores]
-        languages, total = self._tables[LATIN].languages, sum(odds)
+        total = sum(odds)
         return {code: one / total for code, one in zip(languages, odds, strict=True)}
 
-    def _read(self, text: str, counts: object, found: object, owners: object) -> int:
-        """Write the features of a text; return how many there are."""
-        codes = text.lower().encode("utf-32-le", "replace")
-        size = min(len(codes) // 4, _MOST_CHARS)
-        return self._hashes(codes, size, self._scripts, _KNOWN, counts, found, owners)
+    def _lent(self) -> _Room:
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return _Room()
 
-    def _scores(
-        self, script: int, found: object, owners: object, many: int
-    ) -> tuple[list[int], float]:
-        """Return the score of each language, and how much of it is one; 0 if nothing is known."""
-        table = self._tables[script]
-        scores, columns = table.new_scores(), len(table.languages)
-        lookup = (table.keys, table.first, table.shift, table.weights)
-        known = self._weigh(found, owners, many, script, *lookup, columns, scores)
-        return list(scores), WEIGHT_STEPS * math.sqrt(known)
+    def _read(self, text: str, room: _Room, script: int) -> int:
+        """Have a text's features weighed by the table of its main script, or of another one."""
+        codes, tables = text.lower().encode("utf-32-le", "replace"), self.tables
+        return self._scored(
+            codes,
+            min(len(codes) // 4, _MOST_CHARS),
+            self._scripts,
+            _KNOWN,
+            self.parts,
+            script,
+            tables.places,
+            tables.keys,
+            tables.first,
+            tables.weights,
+            room.counts,
+            room.found,
+            room.owners,
+            room.scores,
+            room.out,
+        )
 
 
 def scripts() -> bytes:

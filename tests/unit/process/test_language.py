@@ -6,7 +6,14 @@ from ctypes import c_uint8, c_uint32
 import pytest
 
 from gossamer.process import language_kernels
-from gossamer.process.language import detector, language_of, natives, sample_of, scripts
+from gossamer.process.language import (
+    LATIN,
+    detector,
+    language_of,
+    natives,
+    sample_of,
+    scripts,
+)
 
 ENGLISH = "The library lends books to everyone who lives in the town and likes to read them. "
 GERMAN = "Die Bibliothek leiht allen, die in der Stadt wohnen und gerne lesen, viele Romane aus. "
@@ -128,11 +135,37 @@ def test_plain_and_compiled_features_are_the_same(text: str) -> None:
     assert [list(counts), list(found), list(owners)] == list(plain)
 
 
-def test_plain_and_compiled_sums_of_weights_are_the_same() -> None:
-    found, owners = (c_uint32 * 4)(5, 9, 9, 7), (c_uint8 * 4)(1, 1, 1, 2)
-    keys, first, weights = array("I", [5, 7, 9]), array("I", [0, 3, 3]), bytes([1, 2, 3, 4, 5, 6])
-    scores, plain = (c_uint32 * 2)(), [0, 0]
-    rest = (4, 1, keys.tobytes(), first.tobytes(), 31, weights, 2)
-    assert natives()["weigh"](found, owners, *rest, scores) == 3
-    assert language_kernels.weigh(found, owners, 4, 1, keys, first, 31, weights, 2, plain) == 3
-    assert list(scores) == plain == [11, 14]
+def test_plain_and_compiled_rows_and_sums_of_weights_are_the_same() -> None:
+    crowded = [5, 6, 7, 8, 9, 1 << 31]
+    keys, first = [*crowded, 0, 0, 0, 0], [0, 5, 6]
+    rows = [5, 9, 9, 4, 7, (1 << 31) + 1, 1 << 31, 0]
+    known = language_kernels.known_rows(rows, [1, 1, 1, 1, 2, 1, 1, 1], 8, 1, keys, 0, first, 0, 31)
+    assert rows[:known] == [1, 5, 5, 6]
+    scores = [9, 9]
+    language_kernels.weigh(rows, known, [0, *range(12)], 1, 2, scores)
+    assert scores == [0 + 8 + 8 + 10, 1 + 9 + 9 + 11]
+
+
+@pytest.mark.parametrize("text", [ENGLISH * 9, GERMAN, RUSSIAN, CHINESE, JAPANESE, "a", "1 2"])
+@pytest.mark.parametrize("script", [0, LATIN])
+def test_plain_and_compiled_scores_are_the_same(text: str, script: int) -> None:
+    one = detector()
+    codes = array("I", text.lower().encode("utf-32-le"))
+    size, made, parts, table = len(codes), scripts(), one.parts, one.tables
+    lists = [array("I", some).tolist() for some in (table.keys, table.first)]
+    plain = [[0] * 128, [0] * 3 * size, [0] * 3 * size, [0] * 64, [0] * 68]
+    native = [array(letter, each) for letter, each in zip("IIBIq", plain, strict=True)]
+    head = (size, made, len(made))
+    told = language_kernels.scored(
+        codes,
+        *head,
+        array("d", parts),
+        script,
+        array("q", table.places),
+        *lists,
+        table.weights,
+        *plain,
+    )
+    rest = (parts, script, table.places, table.keys, table.first, table.weights)
+    assert natives()["scored"](codes, *head, *rest, *native) == told
+    assert [each.tolist() for each in native] == plain
