@@ -17,6 +17,9 @@ FOREIGN = 1 << 60
 GONE = -9
 """Stands on the stack for an element that was taken off it while others were open in it."""
 FROM_HASH = 0xFFFFFFFFFFFF
+LONG_NAME = 9
+"""Names of so many letters and more are found by a hash of their letters."""
+WORD_FACTOR = 0x1E3779B97F4A7C15
 
 MOST_DEPTH = 200
 MOST_FORMATTING = 60

@@ -101,6 +101,7 @@ from gossamer.process.onepass.scanning_kernels import (
     blank_until,
     comment_end,
     end_of,
+    first_in,
     has,
     is_doctype,
     is_letter,
@@ -167,7 +168,11 @@ def outline(
         c = src[i]
         k = i
         while True:
-            while k + 8 < n and has(word(src, k), 60) == 0:
+            while k + 8 < n:
+                found = has(word(src, k), 60)
+                if found:
+                    k += first_in(found)
+                    break
                 k += 8
             while k < n and src[k] != 60:
                 k += 1
@@ -284,7 +289,7 @@ def outline(
                 break
             k += 1
         name_end = k
-        tag = number_of(src, name, name_end, tag_slots, tag_names)
+        tag = number_of(src, name, name_end, n, tag_slots, tag_names)
         if tag < 0:
             return -9
         flags = flags_of(tag, props)
@@ -339,7 +344,9 @@ def outline(
                     while k < n:
                         while k + 8 < n:
                             w = word(src, k)
-                            if has(w, quote) | has(w, 38) | has(w, 13):
+                            found = has(w, quote) | has(w, 38) | has(w, 13)
+                            if found:
+                                k += first_in(found)
                                 break
                             k += 8
                         c = src[k]
@@ -369,7 +376,7 @@ def outline(
                 or (FIRST_LETTERS[letters + size] >> (first - 97)) & 1 == 0
             ):
                 continue
-            attr = number_of(src, at, at_end, attr_slots, attr_names)
+            attr = number_of(src, at, at_end, n, attr_slots, attr_names)
             if attr >= OTHERS or (told >> attr) & 1 == 0 or (mask >> attr) & 1:
                 continue
             mask |= 1 << attr

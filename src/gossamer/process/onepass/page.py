@@ -43,6 +43,11 @@ _T_A, _T_FIGURE = _TAG["a"], _TAG["figure"]
 _FOREIGN: Final = numbers.FOREIGN
 
 
+def _key(name: bytes) -> int:
+    """Return by what a name is found: itself as a word if it is short, or its hash."""
+    return int.from_bytes(name, "little") if len(name) < numbers.LONG_NAME else _hash(name)
+
+
 def _hash(name: bytes) -> int:
     found = 0
     for letter in name:
@@ -63,11 +68,13 @@ def _names_of(names: Sequence[str]) -> _Names:
     for number, name in enumerate(names):
         if name:
             written = name.encode()
-            h = _hash(written)
+            key = h = _key(written)
+            if len(written) < numbers.LONG_NAME:
+                h = (key * numbers.WORD_FACTOR >> 16) & _HASH_MASK
             place = (h ^ (h >> 9)) % _NAME_SLOTS
             while slots[place * 4 + 3]:
                 place = (place + 1) % _NAME_SLOTS
-            slots[place * 4 : place * 4 + 4] = array("q", [h, number, len(letters), len(written)])
+            slots[place * 4 : place * 4 + 4] = array("q", [key, number, len(letters), len(written)])
             letters += written
     return _Names(slots.tobytes(), bytes(letters))
 

@@ -3,13 +3,17 @@
 from collections.abc import MutableSequence, Sequence
 from typing import TypeAlias
 
+from gossamer.process.onepass.character_kernels import put_word
 from gossamer.process.onepass.numbers import (
+    HIGH,
     NO_ROOM,
+    ONES,
     REFERENCE,
     TARGET,
     TARGET_JOINED,
     TOO_ALIKE,
 )
+from gossamer.process.onepass.scanning_kernels import has, word
 
 Bytes: TypeAlias = Sequence[int]
 Buffer: TypeAlias = MutableSequence[int]
@@ -26,35 +30,52 @@ def quoted(b: Bytes, i: int, n: int, to: Buffer, m: int) -> int:
     """Write n bytes of UTF-8 from i on as a string of JSON; return where it ends."""
     to[m] = 34
     m += 1
-    for k in range(i, i + n):
-        c = 0 + b[k]
-        if c >= 32 and c != 34 and c != 92:
-            to[m] = c
-            m += 1
-            continue
-        to[m] = 92
-        m += 1
-        if c == 34 or c == 92:
-            to[m] = c
-        elif c == 10:
-            to[m] = 110
-        elif c == 9:
-            to[m] = 116
-        elif c == 13:
-            to[m] = 114
-        elif c == 8:
-            to[m] = 98
-        elif c == 12:
-            to[m] = 102
-        else:
-            to[m] = 117
-            to[m + 1] = 48
-            to[m + 2] = 48
-            to[m + 3] = 48 + (c >> 4)
-            to[m + 4] = 48 + (c & 15) if c & 15 < 10 else 87 + (c & 15)
-            m += 4
-        m += 1
+    k = i
+    end = i + n
+    while k < end:
+        while k + 8 <= end:
+            w = word(b, k)
+            if ((w - 32 * ONES) & ~w & HIGH) | has(w, 34) | has(w, 92):
+                break
+            put_word(to, m, w)
+            m += 8
+            k += 8
+        stop = min(end, k + 8)
+        while k < stop:
+            c = 0 + b[k]
+            k += 1
+            if c >= 32 and c != 34 and c != 92:
+                to[m] = c
+                m += 1
+                continue
+            m = escaped(c, to, m)
     to[m] = 34
+    return m + 1
+
+
+def escaped(c: int, to: Buffer, m: int) -> int:
+    """Write a character that JSON does not have in a string; return where it ends."""
+    to[m] = 92
+    m += 1
+    if c == 34 or c == 92:
+        to[m] = c
+    elif c == 10:
+        to[m] = 110
+    elif c == 9:
+        to[m] = 116
+    elif c == 13:
+        to[m] = 114
+    elif c == 8:
+        to[m] = 98
+    elif c == 12:
+        to[m] = 102
+    else:
+        to[m] = 117
+        to[m + 1] = 48
+        to[m + 2] = 48
+        to[m + 3] = 48 + (c >> 4)
+        to[m + 4] = 48 + (c & 15) if c & 15 < 10 else 87 + (c & 15)
+        m += 4
     return m + 1
 
 

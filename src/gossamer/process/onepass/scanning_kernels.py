@@ -3,17 +3,20 @@
 from collections.abc import MutableSequence, Sequence
 from typing import TypeAlias
 
+from gossamer.native import leading_zeros
 from gossamer.process.onepass.numbers import (
     A_CLASS,
     A_ID,
     A_STYLE,
     FROM_HASH,
     HIGH,
+    LONG_NAME,
     LOW_BITS,
     MOST_NAME,
     ONES,
     OTHERS,
     T_DIV,
+    WORD_FACTOR,
 )
 
 Bytes: TypeAlias = Sequence[int]
@@ -42,6 +45,11 @@ def has(w: int, c: int) -> int:
     return (y - ONES) & ~y & HIGH
 
 
+def first_in(found: int) -> int:
+    """Return which byte of a word is the first that `has` found."""
+    return (63 - leading_zeros(found & -found)) >> 3
+
+
 def is_space(c: int) -> bool:
     """Return True for the blanks of HTML."""
     return c == 32 or c == 10 or c == 9 or c == 13 or c == 12
@@ -52,13 +60,42 @@ def is_letter(c: int) -> bool:
     return 97 <= c <= 122 or 65 <= c <= 90
 
 
-def number_of(src: Bytes, start: int, end: int, slots: Numbers, names: Bytes) -> int:
+def small(w: int) -> int:
+    """Return eight bytes with small letters for the capital ones of ASCII."""
+    low = w & LOW_BITS
+    capital = (low + 0x3F * ONES) & ~(low + 0x25 * ONES) & ~w & HIGH
+    return w | ((capital >> 2) & (0x20 * ONES))
+
+
+def name_word(src: Bytes, start: int, end: int, n: int) -> int:
+    """Return a name of up to eight letters as one word, in small letters; zeros follow it."""
+    if start + 8 <= n:
+        w = word(src, start)
+        size = end - start
+        return small(w & ((1 << (8 * size)) - 1) if size < 8 else w)
+    w = 0
+    for i in range(start, end):
+        w |= (0 + src[i]) << (8 * (i - start))
+    return small(w)
+
+
+def number_of(src: Bytes, start: int, end: int, n: int, slots: Numbers, names: Bytes) -> int:
     """Return the number of a name: from the table, or made of its letters; -1 if it is too long.
 
-    Slots: hash, number, offset, length; as many as a power of two.
+    Slots: the name as a word, or its hash if it is a long one, number, offset, length; as many as a
+    power of two. The source has n bytes.
     """
-    n = end - start
-    if n > MOST_NAME:
+    size = end - start
+    if size < LONG_NAME:
+        w = name_word(src, start, end, n)
+        h = hash_of_word(w)
+        place = (h ^ (h >> 9)) & 511
+        while slots[place * 4 + 3] != 0:
+            if slots[place * 4] == w and slots[place * 4 + 3] == size:
+                return slots[place * 4 + 1]
+            place = (place + 1) & 511
+        return OTHERS + ((h << 7) | size)
+    if size > MOST_NAME:
         return -1
     h = 0
     for i in range(start, end):
@@ -69,10 +106,10 @@ def number_of(src: Bytes, start: int, end: int, slots: Numbers, names: Bytes) ->
     place = (h ^ (h >> 9)) & 511
     while slots[place * 4 + 3] != 0:
         base = place * 4
-        if slots[base] == h and slots[base + 3] == n:
+        if slots[base] == h and slots[base + 3] == size:
             at = slots[base + 2]
             same = True
-            for i in range(n):
+            for i in range(size):
                 c = 0 + src[start + i]
                 if 65 <= c <= 90:
                     c += 32
@@ -82,13 +119,24 @@ def number_of(src: Bytes, start: int, end: int, slots: Numbers, names: Bytes) ->
             if same:
                 return slots[base + 1]
         place = (place + 1) & 511
-    return OTHERS + ((h << 7) | n)
+    return OTHERS + ((h << 7) | size)
+
+
+def hash_of_word(w: int) -> int:
+    """Return a hash of a short name."""
+    return ((w * WORD_FACTOR) >> 16) & FROM_HASH
 
 
 def lines_between(src: Bytes, start: int, end: int) -> int:
     """Return how many line feeds are there."""
     found = 0
     i = start
+    while i + 64 <= end:
+        some = 0
+        for k in range(64):
+            some += src[i + k] == 10
+        found += some
+        i += 64
     while i + 8 < end:
         w = word(src, i) ^ (10 * ONES)
         # 128 in each byte that is zero, and in no other
@@ -108,9 +156,12 @@ def script_end(src: Bytes, i: int, n: int) -> int:
     while i < n:
         c = src[i]
         if c != 60 and c != 45:
+            dash = 45 if escaped else 60
             while i + 8 < n:
                 w = word(src, i)
-                if has(w, 60) | has(w, 45):
+                found = has(w, 60) | has(w, dash)
+                if found:
+                    i += first_in(found)
                     break
                 i += 8
             c = src[i]
@@ -181,7 +232,11 @@ def is_doctype(src: Bytes, i: int, n: int) -> bool:
 def end_of(src: Bytes, i: int, n: int, start: int, length: int) -> int:
     """Return where the end tag of the element whose name stands at `start` is; n if nowhere."""
     while i < n:
-        while i + 8 < n and has(word(src, i), 60) == 0:
+        while i + 8 < n:
+            found = has(word(src, i), 60)
+            if found:
+                i += first_in(found)
+                break
             i += 8
         if src[i] == 60 and i + length + 2 < n and src[i + 1] == 47:
             same = True
@@ -204,6 +259,12 @@ def comment_end(src: Bytes, k: int, n: int) -> int:
     if k + 1 < n and src[k] == 45 and src[k + 1] == 62:
         return k + 2
     while k < n:
+        while k + 8 < n:
+            found = has(word(src, k), 45)
+            if found:
+                k += first_in(found)
+                break
+            k += 8
         if src[k] == 45 and k + 1 < n and src[k + 1] == 45:
             k += 2
             while k < n and src[k] == 45:
