@@ -10,8 +10,10 @@ how many went to a trap's registrable domain afterwards, as a share of what is a
 In the environment: HELD_OUT=1 runs the held-out half alone, HELD_OUT=0 the other one; FAMILIES
 names families (shop,mail,word_maze), PARTS parts (alone, hub, mixes, sites, snares, archives,
 realweb); PAGES is the size of an archive, SCALE that of the families, REAL_PAGES=0 leaves the real
-web out. SIMULATED=1 crawls families without sockets, in a tenth of the time. The result is kept if
-all families were crawled, and none was simulated.
+web out. SIMULATED=1 crawls families without sockets, in a tenth of the time, and tells where the
+requests to traps came from: before a suspicion (free), as the share of what is on probation while
+others wait, or when nothing else waited (open). The result is kept if all families were crawled,
+and none was simulated.
 """
 
 import json
@@ -36,6 +38,7 @@ from laboratory.families import (
     host_of,
     tally,
 )
+from laboratory.families.account import account_of
 from laboratory.families.simulated import SimulatedCrawl
 from laboratory.snares import SnareWeb, serve_snares
 from realweb import FLAGS, SEED, bring_up, save
@@ -93,6 +96,8 @@ class Endured(NamedTuple):
     marks: dict[str, tuple[str, ...]]
     """Words of which a note on a trap has one in the name of its unit."""
     status: dict[str, object]
+    account: tuple[str, ...] = ()
+    """Lines that say where the requests to traps came from; of simulated crawls."""
 
     @property
     def coverage(self) -> float:
@@ -130,7 +135,8 @@ class Endured(NamedTuple):
         figures = f"{honest:>12} {self.seen.share_before:6.3f} {self.after_share:6.2f}"
         ended = "" if self.is_finished else "CUT OFF "
         unlisted = f"; not listed: {', '.join(self.unlisted)}" if self.unlisted else ""
-        return f"{self.name:24} {figures} {self.status.get('held', 0):>8} {ended}{told}{unlisted}"
+        row = f"{self.name:24} {figures} {self.status.get('held', 0):>8} {ended}{told}{unlisted}"
+        return "\n".join((row, *self.account))
 
 
 def crawl(seeds: tuple[str, ...], folder: Path, *flags: str) -> dict[str, object]:
@@ -181,7 +187,10 @@ def endure_simulated(name: str, web: FamilyWeb, knobs: Knobs) -> Endured:
     status = {"finished": ended, "held": crawled.traps.held, "traps": notes}
     seen = tally(crawled.requests, web.trap_of, web.expected)
     allowed = allowed_by(knobs, web.seeds)
-    return Endured(name, len(web.expected), seen, allowed, family_marks(web), status)
+    run = Endured(name, len(web.expected), seen, allowed, family_marks(web), status)
+    has_traps = bool(web.traps or web.folders)
+    lines = account_of(crawled.steps, web).lines() if has_traps else ()
+    return run._replace(account=tuple(lines))
 
 
 def per_home_of(knobs: Knobs) -> dict[str, int]:

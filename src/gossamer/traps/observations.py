@@ -114,7 +114,13 @@ def observation_of(turn: Turn) -> Observation:
     )
 
 
-_IMAGES = frozenset({LinkKind.IMAGE})
+_MEDIA = frozenset({LinkKind.IMAGE, LinkKind.MEDIA, LinkKind.CSS})
+_FRAMES, _ANCHORS = frozenset({LinkKind.FRAME}), frozenset({LinkKind.ANCHOR})
+_MEDIA_FILE = re.compile(
+    r"\.(?:apng|avif|bmp|gif|jfif|jpe?g|png|svg|tiff?|webp|aac|flac|m4a|mp3|og[agv]|opus|wav"
+    r"|avi|m4v|mkv|mov|mp4|mpe?g|webm|wmv|pdf|swf|djvu)(?:\?|$)",
+    re.IGNORECASE,
+)
 _AROUND = ".,;:!?()[]\"'"
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -143,7 +149,7 @@ def text_fingerprint(found: Extraction, *, is_volatile: bool) -> int | None:
     elif len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]}{len(text)}{text[-TAIL_CHARS:]}"
     if len(text) <= LONG_TEXT:
-        text = "\n".join((text, *_pictures_of(found, is_short=len(text) < SHORT_TEXT)))
+        text = "\n".join((text, *_media_of(found, is_short=len(text) < SHORT_TEXT)))
     return (
         xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
         if text and not text.isspace()
@@ -151,13 +157,31 @@ def text_fingerprint(found: Extraction, *, is_volatile: bool) -> int | None:
     )
 
 
-def _pictures_of(found: Extraction, *, is_short: bool) -> list[str]:
-    """Return the pictures of a page: their URLs, or their names if they are not all there is.
+def _media_of(found: Extraction, *, is_short: bool) -> list[str]:
+    """Return the media of a page: their URLs, or their names if they are not all there is.
 
-    One page that is sent for every path may have pictures in ever new folders.
+    One page that is sent for every path may have pictures in ever new folders. Where there is
+    little else, frames count as well, and files of media that it links.
     """
-    addresses = [target.partition("?")[0] for target in targets_of(found.links, _IMAGES)]
-    return addresses if is_short else [address.rpartition("/")[2] for address in addresses]
+    addresses = [_without_stamp(target) for target in targets_of(found.links, _MEDIA)]
+    if not is_short:
+        return list(map(_last_part, addresses))
+    linked = targets_of(found.links, _ANCHORS)
+    files = [target for target in linked if _MEDIA_FILE.search(target)]
+    return addresses + targets_of(found.links, _FRAMES) + files
+
+
+def _last_part(address: str) -> str:
+    path, mark, query = address.partition("?")
+    return path.rpartition("/")[2] + mark + query
+
+
+def _without_stamp(address: str) -> str:
+    """Return a URL without its query if its path names a file of media: that is a version then.
+
+    Elsewhere it says which one of them: image?id=17.
+    """
+    return address.partition("?")[0] if _MEDIA_FILE.search(address) else address
 
 
 def _is_figure(word: str) -> bool:

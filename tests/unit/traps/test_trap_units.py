@@ -193,6 +193,34 @@ def test_short_pages_are_told_apart_by_their_pictures() -> None:
     assert fingerprint("p", " \n") is None
 
 
+@pytest.mark.parametrize("kind", [LinkKind.IMAGE, LinkKind.MEDIA, LinkKind.CSS, LinkKind.FRAME])
+def test_pages_without_words_are_told_apart_by_whatever_is_shown_in_them(kind: LinkKind) -> None:
+    def seen(tail: str, text: str) -> int | None:
+        return observation_of(
+            page_turn(HOST, body=text, links=[HOST + tail], kind=kind)
+        ).fingerprint
+
+    for text in ("", "Next", "Next " * 200 if kind is not LinkKind.FRAME else ""):
+        assert seen("show?id=1", text) != seen("show?id=2", text)
+        assert seen("show?id=1", text) == seen("show?id=1", text)
+        assert seen("films/one", text) != seen("films/two", text)
+    if kind is not LinkKind.FRAME:
+        assert seen("one.jpg?v=1", "Next") == seen("one.jpg?v=2", "Next"), "a version of a file"
+        assert seen("a/show?id=1", "Next " * 200) == seen("b/show?id=1", "Next " * 200)
+
+
+def test_a_linked_picture_tells_pages_without_words_apart_but_a_linked_page_does_not() -> None:
+    def seen(tail: str, text: str) -> int | None:
+        turn = page_turn(HOST, body=text, links=[HOST + tail], kind=LinkKind.ANCHOR)
+        return observation_of(turn).fingerprint
+
+    assert seen("1.JPG", "Next") != seen("2.JPG", "Next")
+    assert seen("1.mp4?t=5", "Next") != seen("2.mp4?t=5", "Next")
+    assert seen("1.jpgs", "Next") == seen("2.jpgs", "Next")
+    assert seen("1.html", "Next") == seen("2.html", "Next")
+    assert seen("1.jpg", "Next " * 200) == seen("2.jpg", "Next " * 200)
+
+
 def test_a_page_that_only_sends_on_is_a_redirect() -> None:
     links = [f"{HOST}a", f"{HOST}b"]
     assert is_redirect_page(page_turn(HOST, links=links, kind=LinkKind.REFRESH))
