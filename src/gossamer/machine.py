@@ -1,4 +1,4 @@
-"""What the system allows this process: open files and memory.
+"""What the system allows this process, open files and memory; and what is installed beside it.
 
 Limits that are too low are found here before they strike: a library that gets no memory often ends
 the process without a word.
@@ -6,10 +6,16 @@ the process without a word.
 
 import errno
 import resource
-from typing import NamedTuple
+import sys
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gossamer.errors import CannotGoOn
 from gossamer.linux import control_group_limits
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 MIB = 1024 * 1024
 MIN_OPEN_FILES = 48
@@ -106,3 +112,25 @@ def memory_words() -> str:
     where = f" (it is limited to {limits[0].words()})" if limits else ""
     remedy = "raise the limit" if limits else "free some"
     return f"not enough memory{where}; {remedy}, or give fewer --shards or a smaller --concurrency"
+
+
+class _AllPoints(Protocol):
+    """What Python returns of all groups of entry points: its type differs between versions."""
+
+    def select(self, *, group: str) -> Iterable["EntryPoint"]:
+        """Return those of a group."""
+
+
+def installed_points(group: str) -> "list[EntryPoint]":
+    """Return what installed packages offer under a group, each once, in a lasting order."""
+    points = _every_point(tuple(sys.path)).select(group=group)
+    found = {(point.name, point.value): point for point in points}
+    return [found[key] for key in sorted(found)]
+
+
+@cache
+def _every_point(_path: tuple[str, ...]) -> _AllPoints:
+    """Return those of all groups: to find out, a file of every installed package is read."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 -- few commands need it
+
+    return entry_points()

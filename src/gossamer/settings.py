@@ -65,15 +65,18 @@ format = {FORMAT}
 
 
 class Knob(Struct, frozen=True):
-    """One knob: its table, name, type, default and description."""
+    """One knob: its table, name, default and description."""
 
     section: str
     """The table in crawl.toml; "" for the top."""
     name: str
-    kind: str
-    """The type in words, such as "integer ≥ 1"."""
     default: object
     doc: str
+
+    @property
+    def kind(self) -> str:
+        """Return its type in words, such as "integer ≥ 1"."""
+        return _kinds({**_sections(), _HOST: HostConfig}[self.section])[self.name]
 
     @property
     def path(self) -> str:
@@ -84,14 +87,11 @@ class Knob(Struct, frozen=True):
 def describe_knobs() -> list[Knob]:
     """Return every knob, in the order of `config.py`, described by what is written there."""
     docs = _docs_by_class()
-    found: list[Knob] = []
-    for section, struct in _sections().items():
-        words = docs[struct.__name__]
-        found.extend(
-            Knob(section, name, kind, default, words.get(name, ""))
-            for name, kind, default in _fields(struct)
-        )
-    return found
+    return [
+        Knob(section, name, default, docs[struct.__name__].get(name, ""))
+        for section, struct in _sections().items()
+        for name, default in _fields(struct)
+    ]
 
 
 def describe_host_knobs() -> list[Knob]:
@@ -291,7 +291,7 @@ def _host_lines(config: Config) -> list[str]:
 # of one host. Secret values are moved to secrets.toml, and `secrets` names them."""
     lines = ["", *comment.splitlines()]
     for name, table in config.host.items():
-        values = {knob: getattr(table, knob) for knob, _, _ in _fields(HostConfig)}
+        values = {knob: getattr(table, knob) for knob, _ in _fields(HostConfig)}
         said = {knob: value for knob, value in values.items() if value not in (None, "", ())}
         lines.extend(["", f"[{_HOST}.{toml_value(name)}]"])
         lines.extend(f"{knob} = {toml_value(value)}" for knob, value in said.items())
@@ -310,28 +310,27 @@ def save_crawl_config(folder: Path, config: Config) -> Config:
     public, secrets = separate(with_secrets(config, kept))
     if secrets != kept:
         write_secrets(folder, secrets)
+    text = ""
     if not _says(path, public):
-        save_config(path, public)
+        _write(path, text := to_toml(public), mode=0o644)
     start = _LastStart(public, _digests(secrets))
     if _last_start(folder) != start:
         copy.parent.mkdir(exist_ok=True)
-        digests = f"{_SECRETS}{json.dumps(start.secrets)}\n"
-        _write(copy, to_toml(start.config) + digests, mode=MODE)
+        text = f"{text or to_toml(public)}{_SECRETS}{json.dumps(start.secrets)}\n"
+        _write(copy, text, mode=MODE)
     return public
 
 
 def _says(path: Path, config: Config) -> bool:
     """Return True if a file holds these settings, in today's format."""
-    try:
+    with suppress(ConfigError):
         return _read(path) == _Settings(config, FORMAT) and not _was_cut(path)
-    except ConfigError:
-        return False
+    return False
 
 
 def save_config(path: Path, config: Config) -> None:
     """Write crawl.toml so that it is whole at any moment; closed to others if it holds secrets."""
-    mode = MODE if separate(config).secrets != Secrets() else 0o644
-    _write(path, to_toml(config), mode=mode)
+    _write(path, to_toml(config), mode=MODE if separate(config).secrets != Secrets() else 0o644)
 
 
 def _write(path: Path, text: str, *, mode: int) -> None:
@@ -428,23 +427,24 @@ def _shown(value: object) -> str:
 
 def _sections() -> dict[str, type[Struct]]:
     """Return the struct of each table of crawl.toml, the top ("") first."""
-    found: dict[str, type[Struct]] = {"": Config}
-    for field in structs.fields(Config):
-        if isinstance(field.type, type) and issubclass(field.type, Struct):
-            found[field.name] = field.type
-    return found
+    defaults = structs.asdict(Config())
+    tables = {name: type(table) for name, table in defaults.items() if isinstance(table, Struct)}
+    return {"": Config, **tables}
 
 
 @cache
-def _fields(struct: type[Struct]) -> tuple[tuple[str, str, object], ...]:
-    """Return name, type in words and default of a struct's knobs; nested structs are left out."""
+def _fields(struct: type[Struct]) -> tuple[tuple[str, object], ...]:
+    """Return name and default of a struct's knobs; nested structs are left out."""
+    every = structs.asdict(struct()).items()
+    return tuple((n, it) for n, it in every if n != _HOST and not isinstance(it, Struct))
+
+
+@cache
+def _kinds(struct: type[Struct]) -> dict[str, str]:
+    """Return the type of each knob of a struct in words: slow, and no crawl asks."""
     info = types.type_info(struct)
-    defaults = struct()
-    return tuple(
-        (field.name, _words(field.type), getattr(defaults, field.name))
-        for field in (info.fields if isinstance(info, types.StructType) else ())
-        if not isinstance(field.type, types.StructType) and field.name != _HOST
-    )
+    knobs, fields = dict(_fields(struct)), info.fields if isinstance(info, types.StructType) else ()
+    return {field.name: _words(field.type) for field in fields if field.name in knobs}
 
 
 def _words(kind: types.Type) -> str:
@@ -479,7 +479,7 @@ def _range(noun: str, kind: types.IntType | types.FloatType) -> str:
 @cache
 def _docs_by_class() -> dict[str, dict[str, str]]:
     """Return the text below each field of each class in config.py."""
-    tree = ast.parse(inspect.getsource(knobs_module))
+    tree = ast.parse(Path(knobs_module.__file__).read_bytes())
     return {node.name: _field_docs(node) for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
@@ -561,13 +561,13 @@ def _values(config: Config) -> dict[str, object]:
     found: dict[str, object] = {}
     for section, struct in _sections().items():
         holder = getattr(config, section) if section else config
-        for name, _, _ in _fields(struct):
+        for name, _ in _fields(struct):
             found[f"{section}.{name}" if section else name] = getattr(holder, name)
     if config.seeds:
         found["seeds"] = tuple(_USER_INFO.sub("", seed) for seed in config.seeds)
     plain = HostConfig()
     for host, table in config.host.items():
-        for name, _, _ in _fields(HostConfig):
+        for name, _ in _fields(HostConfig):
             if (value := getattr(table, name)) != getattr(plain, name):
                 found[f"{_HOST}.{toml_value(host)}.{name}"] = value
     return found

@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -22,6 +22,7 @@ from gossamer.fetch.headers import Validators
 from gossamer.fetch.http import FetchRequest, Http
 from gossamer.fetch.protocols import ModuleRunner, ProtocolModule
 from gossamer.log import OnUserError, describe_error, escape, ignore_error
+from gossamer.machine import installed_points
 from gossamer.model import Failed, FailureKind, FetchOutcome, RefusalKind, Refused, Url
 from gossamer.urls import is_bad_port
 
@@ -283,13 +284,12 @@ def _installed() -> ProtocolTable:
     """Return the modules that are installed, in an order that does not change."""
     found: dict[str, ProtocolModule] = {}
     problems: dict[str, str] = {}
-    points = {(point.name, point.value): point for point in entry_points(group=GROUP)}
-    for key in sorted(points):
-        module, problem = _loaded(points[key], found)
+    for point in installed_points(GROUP):
+        module, problem = _loaded(point, found)
         if module is not None:
             found |= dict.fromkeys(module.schemes, module)
         else:
-            problems[key[0]] = problem
+            problems[point.name] = problem
             logging.getLogger("gossamer").warning("protocol.skipped %s", escape(problem))
     return ProtocolTable(found, problems)
 

@@ -7,15 +7,15 @@ origin, judged once for all its links: scheme, port, scope, allow and block list
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal, NoReturn, TypeAlias
 
 from gossamer.config import FilterConfig
 from gossamer.errors import ConfigError
 from gossamer.log import OnUserError, describe_error, ignore_error, tell
+from gossamer.machine import installed_points
 from gossamer.model import EMBEDDED, Link, LinkKind, Objection, Reject, Url
 from gossamer.urls import Patterns, is_bad_port, registrable_domain
 
@@ -476,14 +476,7 @@ def named_filter(name: str) -> UrlFilter:
 
 def installed_filters() -> Sequence[UrlFilter]:
     """Return the filters that installed packages registered, by name."""
-    return [named_filter(name) for name in _installed()]
-
-
-@cache
-def _installed() -> Sequence[str]:
-    """Return where they are; to find out, a file of every installed package is read."""
-    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    return [entry.value for entry in found]
+    return [named_filter(point.value) for point in installed_points(GROUP)]
 
 
 def _as_filter(found: object, where: str) -> UrlFilter:

@@ -5,9 +5,9 @@ The notes of a processor may be whatever JSON can hold; that is checked where it
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from msgspec.structs import asdict, replace
 
 from gossamer.config import MIB
 from gossamer.log import describe_error, escape
+from gossamer.machine import installed_points
 from gossamer.model import EMBEDDED, Document, Extraction, Link, LinkColumns, LinkKind
 from gossamer.process import detect
 from gossamer.process.api import PlainLink, Processor, Tools, distinct_links
@@ -57,7 +58,7 @@ class Registry:
         """Return a registry of all installed processors, and of those given by hand."""
         loaded: list[Processor] = []
         problems: list[str] = []
-        for point in _installed():
+        for point in installed_points(GROUP):
             found = _loaded(point)
             if isinstance(found, Processor):
                 loaded.append(found)
@@ -176,12 +177,6 @@ class Registry:
         if canonical and not found.canonical:
             target = join_all(document.url.text, [canonical], self.tools.urls)[0]
             found.canonical = target.text if target is not None else ""
-
-
-def _installed() -> Iterable[EntryPoint]:
-    """Return the entry points of our group, each once, in an order that does not change."""
-    points = {(point.name, point.value): point for point in entry_points(group=GROUP)}
-    return [points[key] for key in sorted(points)]
 
 
 def _loaded(point: EntryPoint) -> Processor | str:

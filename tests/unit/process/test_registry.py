@@ -279,7 +279,7 @@ def test_a_bad_plug_in_is_told_in_one_line_and_skipped(
     tools: Tools, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, value: str
 ) -> None:
     point = EntryPoint("bad", value, registry_module.GROUP)
-    monkeypatch.setattr(registry_module, "entry_points", lambda **_: [point])
+    monkeypatch.setattr(registry_module, "installed_points", lambda _: [point])
     monkeypatch.setattr(logging.getLogger("gossamer"), "propagate", True)
     registry = Registry.load(tools)
     assert registry.processors == ()
@@ -294,7 +294,7 @@ def test_a_plug_in_that_leaves_when_it_is_imported_is_skipped(
     (tmp_path / "leaves_at_import.py").write_text("import sys\nsys.exit(7)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     point = EntryPoint("bad", "leaves_at_import:X", registry_module.GROUP)
-    monkeypatch.setattr(registry_module, "entry_points", lambda **_: [point])
+    monkeypatch.setattr(registry_module, "installed_points", lambda _: [point])
     told = "bad (leaves_at_import:X) cannot be loaded: SystemExit: 7"
     assert Registry.load(tools).problems == (told,)
 
