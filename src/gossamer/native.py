@@ -21,7 +21,7 @@ from pathlib import Path
 from struct import Struct
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsInt, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, SupportsInt, TypeAlias
 
 import msgspec
 import xxhash
@@ -147,7 +147,9 @@ class Native:
         self._is_only_loaded = is_only_loaded
         code = self._kept([_named(module) for module in modules], signatures)
         self._code = loaded(code)
-        self._kernels = {name: self._callable(name, signatures[name]) for name in signatures}
+        self._signatures = signatures
+        self._functions = {name: self._callable(name, signatures[name]) for name in signatures}
+        self._kernels = {name: self._checked(name) for name in signatures}
 
     def __getitem__(self, name: str) -> Kernel:
         """Return a function. It takes arrays and numbers, and holds no lock of Python's."""
@@ -158,7 +160,15 @@ class Native:
         kinds = [_C_TYPES[letter] for letter in letters_of(signature)]
         function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(self._code.address_of(DOOR + name))
         vars(function)["code"] = self._code  # whose memory it is in
+        return function
+
+    def _checked(self, name: str) -> Kernel:
+        function, signature = self._functions[name], self._signatures[name]
         return checked(function, name, signature) if "[" in signature else function
+
+    def bound(self, name: str, given: Sequence[object]) -> Kernel:
+        """Return a function that takes those arguments alone that are given as FREE."""
+        return bound(self._functions[name], name, self._signatures[name], given)
 
     def _kept(
         self, modules: Sequence[tuple[str, str]], signatures: Mapping[str, Signature]
@@ -218,44 +228,101 @@ def checked(function: Kernel, name: str, signature: Signature) -> Kernel:
     A wrong one is a mistake of ours, told by `TypeError` or `ValueError` instead of by a crash.
     """
     rules = [
-        (place, letter, is_written, least, *(more or [(0, place)])[0], more[1:])
-        for place, letter, is_written, least, more in array_rules(signature)
+        (rule, *rule[:4], *(rule.more or [(0, rule.place)])[0], rule.more[1:])
+        for rule in array_rules(signature)
     ]
 
     def call(*given: Any) -> int:  # noqa: ANN401 -- as a kernel takes it
         passed = list(given)
-        for place, letter, is_written, least, factor, by, rest in rules:
+        for rule, place, letter, is_written, least, factor, by, rest in rules:
             need, array = least + factor * given[by] if factor else least, given[place]
             for other, at in rest:
                 need += other * given[at]
-            address: object
             if type(array) is MappedWords or type(array) is MappedBytes:
-                kind, room, address = array.letter, array.room, array.address
+                kind, room, passed[place] = array.letter, array.room, array.address
             elif type(array) is bytes and not is_written:
-                kind, room, address = letter, len(array) // ITEM_BYTES[letter], array
-            elif type(array) is Array:
-                kind = _CODES.get(array.typecode, "")
-                address, room = array.buffer_info()
+                kind, room = letter, len(array) // ITEM_BYTES[letter]
             else:
-                kind, room, address = _told_of(array, is_written=is_written)
-            if kind != letter:
-                raise TypeError(f"{name}: argument {place + 1} is {_named_array(array)}: {letter}")
-            if room < need:
-                raise ValueError(f"{name}: argument {place + 1} has {room} of {need} elements")
-            passed[place] = address
+                kind, room, passed[place] = _told_of(array, letter, is_written=is_written)
+            if kind != letter or room < need:
+                _address(name, rule, given)
         return function(*passed)
 
     return call
 
 
-def _told_of(array: object, *, is_written: bool) -> tuple[str, int, object]:
+FREE: Final = object()
+"""Stands for an argument that is given when a bound kernel is called."""
+
+
+def bound(function: Kernel, name: str, signature: Signature, given: Sequence[Any]) -> Kernel:
+    """Return a function that takes those arguments alone that are FREE.
+
+    The others are kept, and checked now, as far as no free one tells their length.
+    """
+    rules = array_rules(signature)
+    free = [place for place, one in enumerate(given) if one is FREE]
+    fresh = [rule for rule in rules if rule.place in free]
+    later = [rule for rule in rules if any(at in free for _, at in rule.more)]
+    passed, lengths = list(given), []
+    for rule in rules:
+        if rule in fresh:
+            continue
+        now = rule._replace(more=[term for term in rule.more if term[1] not in free])
+        passed[rule.place] = _address(name, now, given)
+        if rule in later:
+            room = _told_of(given[rule.place], rule.letter, is_written=rule.is_written)[1]
+            lengths.append((rule, room))
+
+    def call(*others: Any) -> int:  # noqa: ANN401 -- as a kernel takes it
+        arguments = passed.copy()
+        for place, one in zip(free, others, strict=True):
+            arguments[place] = one
+        for rule, room in lengths:
+            _expect_room(name, rule, room, arguments)
+        for rule in fresh:
+            arguments[rule.place] = _address(name, rule, arguments)
+        return function(*arguments)
+
+    vars(call)["kept"] = given  # whose addresses are passed
+    return call
+
+
+def _address(name: str, rule: ArrayRule, given: Sequence[Any]) -> object:
+    """Return the address of an array that is as it has to be."""
+    array = given[rule.place]
+    kind, room, address = _told_of(array, rule.letter, is_written=rule.is_written)
+    if kind != rule.letter:
+        told = f"argument {rule.place + 1} is {_named_array(array)}"
+        raise TypeError(f"{name}: {told}: {rule.letter}")
+    _expect_room(name, rule, room, given)
+    return address
+
+
+def _expect_room(name: str, rule: ArrayRule, room: int, given: Sequence[Any]) -> None:
+    """Raise `ValueError` if an array is too short."""
+    need = rule.least
+    for factor, place in rule.more:
+        need += factor * given[place]
+    if room < need:
+        raise ValueError(f"{name}: argument {rule.place + 1} has {room} of {need} elements")
+
+
+def _told_of(array: Any, letter: str, *, is_written: bool) -> tuple[str, int, object]:  # noqa: ANN401 -- whatever is given
     """Return letter, length and address of an array; no letter if no kernel can be given it."""
+    if isinstance(array, MappedWords | MappedBytes):
+        return array.letter, array.room, array.address
+    if isinstance(array, bytes):
+        return "" if is_written else letter, len(array) // ITEM_BYTES[letter], array
+    if isinstance(array, Array):
+        address, count = array.buffer_info()
+        return _CODES.get(array.typecode, ""), count, address
     told = getattr(array, "__array_interface__", None)
     if told is not None:
         address, is_read_only = told["data"]
         if told["strides"] is not None or (is_written and is_read_only):
             return "", 0, None
-        return _KINDS.get(told["typestr"], ""), array.size, address  # type: ignore[attr-defined] # numpy's
+        return _KINDS.get(told["typestr"], ""), array.size, address
     if isinstance(array, bytearray):
         return "B", len(array), ctypes.addressof(ctypes.c_char.from_buffer(array))
     if isinstance(array, ctypes.Array):

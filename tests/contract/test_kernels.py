@@ -11,12 +11,14 @@ from gossamer.dedupe import kernels as dedupe
 from gossamer.fetch import decoding
 from gossamer.frontier.order import credit_table
 from gossamer.native import (
+    FREE,
     ArrayRule,
     Kernel,
     MappedBytes,
     MappedWords,
     Signature,
     array_rules,
+    bound,
     checked,
     letters_of,
 )
@@ -98,6 +100,28 @@ def test_a_kernel_refuses_arrays_that_are_wrong(name: str, signature: Signature)
     for wrong, error in wrong_ones(signature):
         with pytest.raises(error, match=name):
             refusing(*wrong)
+
+
+@pytest.mark.parametrize(("name", "signature"), SIGNATURES, ids=[name for name, _ in SIGNATURES])
+def test_so_does_one_that_was_given_some_of_its_arguments_before(
+    name: str, signature: Signature
+) -> None:
+    taken = list[tuple[object, ...]]()
+
+    def take(*given: object) -> int:
+        taken.append(given)
+        return 7
+
+    for first in (0, 1):  # every other argument is free
+        given = given_to(signature)
+        kept = [FREE if place % 2 == first else one for place, one in enumerate(given)]
+        assert bound(take, name, signature, kept)(*given[first::2]) == 7
+        assert checked(take, name, signature)(*given) == 7
+        assert taken[-1] == taken[-2]
+        for wrong, error in wrong_ones(signature):
+            kept = [FREE if place % 2 == first else one for place, one in enumerate(wrong)]
+            with pytest.raises(error, match=name):
+                bound(never_called, name, signature, kept)(*wrong[first::2])
 
 
 @pytest.mark.parametrize(("name", "signature"), SIGNATURES, ids=[name for name, _ in SIGNATURES])

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import msgspec
 import zstandard
 
-from gossamer.native import Native
+from gossamer.native import FREE, Native
 from gossamer.process import language_kernels as kernels
 
 TABLE: Final = Path(__file__).with_name("language_table.bin")
@@ -140,12 +140,20 @@ class _Tables:
 class _Room:
     """Arrays for the features of one text, and for what is told of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: bytes, tables: _Tables) -> None:
         self.counts = array("I", bytes(4 * kernels.SCRIPTS))
         self.found = array("I", bytes(4 * 3 * _MOST_CHARS))
         self.owners = array("B", bytes(3 * _MOST_CHARS))
         self.scores = array("I", bytes(4 * kernels.MOST_COLUMNS))
         self.out = array("q", bytes(8 * (kernels.NEAR + kernels.MOST_COLUMNS)))
+        self.scored = natives().bound(
+            "scored",
+            (
+                *(FREE, FREE, scripts(), _KNOWN, parts, FREE, tables.places, tables.keys),
+                *(tables.first, tables.weights, self.counts, self.found, self.owners),
+                *(self.scores, self.out),
+            ),
+        )
 
 
 _SIGNATURES: Final = {
@@ -166,8 +174,6 @@ class LanguageDetector:
     """Detects languages with one table. May be used by several threads."""
 
     def __init__(self, tables: list[ScriptTable]) -> None:
-        self._scored = natives()["scored"]
-        self._scripts = scripts()
         self.tables = _Tables(tables)
         dense = {HAN, KANA, *(n for n, code in _OWN_NUMBERS.items() if code == "ko")}
         parts = [_DENSE if script in dense else 1.0 for script in range(kernels.SCRIPTS)]
@@ -221,30 +227,15 @@ class LanguageDetector:
         try:
             return self._spare.pop()
         except IndexError:
-            return _Room()
+            return _Room(self.parts, self.tables)
 
     def _read(self, text: str, room: _Room, script: int) -> int:
         """Have a text's features weighed by the table of its main script, or of another one."""
-        codes, tables = text.lower().encode("utf-32-le", "replace"), self.tables
-        return self._scored(
-            codes,
-            min(len(codes) // 4, _MOST_CHARS),
-            self._scripts,
-            _KNOWN,
-            self.parts,
-            script,
-            tables.places,
-            tables.keys,
-            tables.first,
-            tables.weights,
-            room.counts,
-            room.found,
-            room.owners,
-            room.scores,
-            room.out,
-        )
+        codes = text.lower().encode("utf-32-le", "replace")
+        return room.scored(codes, min(len(codes) // 4, _MOST_CHARS), script)
 
 
+@cache
 def scripts() -> bytes:
     """Return the script of every character that has one that we know, by code point."""
     made = bytearray(_KNOWN)

@@ -12,7 +12,7 @@ from typing import Final
 
 from gossamer.config import UrlConfig
 from gossamer.model import Url
-from gossamer.native import MappedBytes, MappedWords, Native
+from gossamer.native import FREE, Kernel, MappedBytes, MappedWords, Native
 from gossamer.urls import joining_kernels as kernels
 from gossamer.urls.canonical import TEXT_BITS, join, parse, read_origin, ring_of
 
@@ -157,6 +157,16 @@ class Joiner:
         self._left = MappedWords(MOST_REFERENCES)
         self._out = MappedWords(16)
         self._origins = OriginTable()
+        self._kernel: Kernel | None = None
+
+    def _bound(self) -> Kernel:
+        """Return the kernel as it works with these arrays."""
+        table, columns = self._origins, self.columns
+        given = (
+            *(FREE, FREE, FREE, FREE, FREE, FREE, _letters(), _SECRET, table.slots, table.names),
+            *(_SLOTS - 1, self.targets, self.targets.room, columns, self._left, self._out),
+        )
+        return load_joining().bound("join_references", given)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -187,30 +197,16 @@ class Joiner:
             return None
         if self._origins.is_full:
             self._origins.close()
-            self._origins = OriginTable()
+            self._origins, self._kernel = OriginTable(), None
         text = base.text.encode()
         path = len(text.partition(b"?")[0])
         folder = text.rindex(b"/", 0, path) + 1
         home = self._origins.number_of(base.origin, base.host)
         ring = signed(ring_of(base.host) << TEXT_BITS)
-        left = load_joining()["join_references"](
-            hrefs,
-            references,
-            count,
-            stride,
-            text,
-            array("q", (path, folder, len(base.origin), home, ring)).tobytes(),
-            _letters(),
-            _SECRET,
-            self._origins.slots,
-            self._origins.names,
-            _SLOTS - 1,
-            self.targets,
-            self.targets.room,
-            self.columns,
-            self._left,
-            self._out,
-        )
+        if self._kernel is None:
+            self._kernel = self._bound()
+        about = array("q", (path, folder, len(base.origin), home, ring)).tobytes()
+        left = self._kernel(hrefs, references, count, stride, text, about)
         self.size = self._out.view[0]
         rows = self.columns.view
         places = self._left.view[:left].tolist()

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from gossamer.model import EMBEDDED, LINK_KINDS, LinkArrays, LinkColumns, Url, code_of
+from gossamer.native import FREE
 from gossamer.process.api import (
     FRAGMENT_CHARS,
     MAX_HREF_CHARS,
@@ -15,7 +16,7 @@ from gossamer.process.api import (
     placed_links,
 )
 from gossamer.process.onepass import numbers
-from gossamer.process.onepass.loading import Workspace, natives
+from gossamer.process.onepass.loading import Workspace
 from gossamer.process.onepass.page import LOOK, AnchorRows, FlatPage
 from gossamer.process.onepass.row_kernels import KIND_ROOM
 from gossamer.urls import FEW
@@ -152,28 +153,7 @@ def _joined(work: Workspace, base: Url, count: int, tools: Tools) -> LinkColumns
     if slots > len(work.table.view):
         return None
     links, out = work.links, work.out.view
-    kept = natives()["write_rows"](
-        work.text,
-        work.rels,
-        work.references,
-        count,
-        joiner.columns,
-        joiner.targets,
-        _kind_names(),
-        _PARTS,
-        work.table,
-        slots - 1,
-        links.rows,
-        links.rows.room,
-        links.pages,
-        links.ends,
-        links.kinds,
-        links.keys,
-        links.origins,
-        links.lines,
-        work.kept,
-        work.out,
-    )
+    kept = work.kernel("write_rows", _for_rows)(count, slots - 1)
     if kept < 0:
         return None
     size, page_bytes, fragments = out[:3].tolist()
@@ -190,6 +170,15 @@ def _joined(work: Workspace, base: Url, count: int, tools: Tools) -> LinkColumns
             fragments=_fragments(work, fragments),
             pages=links.pages.view[:page_bytes],
         )
+    )
+
+
+def _for_rows(work: Workspace) -> Sequence[object]:
+    links = work.links
+    return (
+        *(work.text, work.rels, work.references, FREE, links.joiner.columns, links.joiner.targets),
+        *(_kind_names(), _PARTS, work.table, FREE, links.rows, links.rows.room, links.pages),
+        *(links.ends, links.kinds, links.keys, links.origins, links.lines, work.kept, work.out),
     )
 
 

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -62,14 +63,15 @@ _USUAL_BYTES: Final = 512 * 1024
 KEPT_BYTES: Final = 2 * 1024 * 1024
 """Workspaces for pages of these sizes are kept; for a larger page one is made. Two sizes: helpers,
 which may map little, read few pages that are not usual."""
-_kernels: dict[str, Kernel] = {}
+_parts: dict[str, Native] = {}
+"""By the names of their kernels."""
 
 
-def natives() -> dict[str, Kernel]:
+def natives() -> dict[str, Native]:
     """Return the kernels; compile them if this machine has not done so."""
-    if not _kernels:
+    if not _parts:
         _load(is_only_loaded=False)
-    return _kernels
+    return _parts
 
 
 def _load(*, is_only_loaded: bool) -> None:
@@ -77,7 +79,7 @@ def _load(*, is_only_loaded: bool) -> None:
     loads = [partial(Native, _MODULES, names) for names in _SIGNATURES]
     _, *parts = at_once(load_joining, *loads, is_only_loaded=is_only_loaded)
     for part, names in zip(parts, _SIGNATURES, strict=True):
-        _kernels.update({name: part[name] for name in names})
+        _parts.update(dict.fromkeys(names, part))
 
 
 def lock_path() -> Path:
@@ -96,7 +98,7 @@ class _Loader:
     def is_ready(self) -> bool:
         """Return True if pages can be read; until then their trees are."""
         if not self._is_ready:
-            if _kernels:
+            if _parts:
                 self._is_ready = True
             elif self._pages % _PAGES_PER_LOOK == 0:
                 self._is_ready = self._look()
@@ -182,6 +184,14 @@ class Workspace:
         self.hrefs = MappedBytes(2 * page_bytes + 65536)
         self.rels = MappedBytes(2 * page_bytes + 65536)
         self.links = LinkRoom(page_bytes, self.most_rows)
+        self._bound: dict[str, Kernel] = {}
+
+    def kernel(self, name: str, given: Callable[["Workspace"], Sequence[object]]) -> Kernel:
+        """Return a kernel that works with these arrays: `given` is asked once for its arguments."""
+        found = self._bound.get(name)
+        if found is None:
+            found = self._bound[name] = natives()[name].bound(name, given(self))
+        return found
 
     def close(self) -> None:
         """Give the memory back; a page that was read in it may be known to somebody for long."""

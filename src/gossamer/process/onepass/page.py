@@ -16,6 +16,7 @@ from turbohtml import Namespace, parse
 from turbohtml import Node as TreeNode
 
 from gossamer.model import LinkKind, code_of
+from gossamer.native import FREE
 from gossamer.process.html_links import TEXT_CHARS, TEXT_NODES
 from gossamer.process.labels import AD_BLOCKS, is_ad_id, is_ad_name
 from gossamer.process.onepass import numbers, vocabulary
@@ -289,7 +290,7 @@ class FlatPage:
         work, references = self.work, _tables().references
         if 2 * (end - start) + 64 > work.scratch.room:
             raise UnicodeError
-        size = natives()["characters_of"](
+        size = natives()["characters_of"]["characters_of"](
             self._body, start, end, kind, references.slots, references.letters, work.scratch
         )
         return work.scratch.view[:size].decode()
@@ -351,20 +352,10 @@ class FlatPage:
         """
         if not asked:
             return []
-        work, references = self.work, _tables().references
+        work = self.work
         wanted = array("q", [number for one in asked for number in one])
-        size = natives()["element_texts"](
-            self._body,
-            work.events,
-            wanted.tobytes(),
-            len(asked),
-            references.slots,
-            references.letters,
-            work.text,
-            work.text.room,
-            work.scratch,
-            work.scratch.room,
-        )
+        kernel = work.kernel("element_texts", _for_texts)
+        size = kernel(self._body, wanted.tobytes(), len(asked))
         if size < 0:
             raise UnicodeError
         return work.text.view[: size - 1].decode().split("\0")
@@ -424,32 +415,12 @@ class FlatPage:
 
     def anchor_rows(self, *, is_small: bool, every: bool) -> AnchorRows:
         """Have the first link to each page written into the workspace, or every one."""
-        work, references = self.work, _tables().references
+        work = self.work
         slots = 1 << max((2 * self._anchor_count).bit_length(), 6)
         if slots > len(work.table.view):
             raise UnicodeError
-        count = natives()["link_texts"](
-            self._body,
-            work.events,
-            work.anchors,
-            self._anchor_count,
-            int(is_small),
-            int(every),
-            references.slots,
-            references.letters,
-            work.table,
-            slots - 1,
-            work.hrefs,
-            work.hrefs.room,
-            work.text,
-            work.text.room,
-            work.rels,
-            work.scratch,
-            work.kept,
-            code_of(LinkKind.ANCHOR),
-            work.references,
-            work.out,
-        )
+        kernel = work.kernel("link_texts", _for_links)
+        count = kernel(self._body, self._anchor_count, int(is_small), int(every), slots - 1)
         if count == numbers.SEE_ALL:
             return NO_ROWS._replace(is_partial=True)
         if count < 0:
@@ -476,26 +447,8 @@ class FlatPage:
 
     def laid_out(self, side: bytes) -> tuple[str, list[tuple[int, int]]]:
         """Return the text of the page, and where in it code stands."""
-        work, tables = self.work, _tables()
-        count = natives()["layout"](
-            self._body,
-            work.events,
-            self._count,
-            tables.properties,
-            tables.references.slots,
-            tables.references.letters,
-            side,
-            work.frames,
-            work.cells,
-            work.most_cells,
-            work.widths,
-            work.text,
-            work.text.room,
-            work.scratch,
-            work.spans,
-            work.most_spans,
-            work.out,
-        )
+        work = self.work
+        count = work.kernel("layout", _for_layout)(self._body, self._count, side)
         if count < 0:
             raise UnicodeError
         start, end = work.out.view[:2]
@@ -511,27 +464,44 @@ def page_in(body: bytes, work: Workspace) -> FlatPage | None:
         return None  # a line that ends as none does today
     found = _DOCTYPE.match(body)
     doctype = _doctype(found[1]) if found is not None else _Doctype(-1, ())
-    tables = _tables()
-    count = natives()["outline"](
-        body,
-        len(body),
-        doctype.quirks,
-        tables.tags.slots,
-        tables.tags.letters,
-        tables.properties,
-        tables.attributes.slots,
-        tables.attributes.letters,
-        tables.wanted,
-        work.stack,
-        work.formats,
-        work.events,
-        work.most_events,
-        work.elements,
-        work.attributes,
-        work.anchors,
-        work.most_rows,
-        work.out,
-    )
+    count = work.kernel("outline", _for_outline)(body, len(body), doctype.quirks)
     if count < 0:
         return None
     return FlatPage(body, work, count, doctype.nodes)
+
+
+def _for_outline(work: Workspace) -> Sequence[object]:
+    tables = _tables()
+    return (
+        *(FREE, FREE, FREE, tables.tags.slots, tables.tags.letters, tables.properties),
+        *(tables.attributes.slots, tables.attributes.letters, tables.wanted, work.stack),
+        *(work.formats, work.events, work.most_events, work.elements, work.attributes),
+        *(work.anchors, work.most_rows, work.out),
+    )
+
+
+def _for_links(work: Workspace) -> Sequence[object]:
+    references = _tables().references
+    return (
+        *(FREE, work.events, work.anchors, FREE, FREE, FREE, references.slots),
+        *(references.letters, work.table, FREE, work.hrefs, work.hrefs.room, work.text),
+        *(work.text.room, work.rels, work.scratch, work.kept, code_of(LinkKind.ANCHOR)),
+        *(work.references, work.out),
+    )
+
+
+def _for_texts(work: Workspace) -> Sequence[object]:
+    references = _tables().references
+    return (
+        *(FREE, work.events, FREE, FREE, references.slots, references.letters, work.text),
+        *(work.text.room, work.scratch, work.scratch.room),
+    )
+
+
+def _for_layout(work: Workspace) -> Sequence[object]:
+    tables = _tables()
+    return (
+        *(FREE, work.events, FREE, tables.properties, tables.references.slots),
+        *(tables.references.letters, FREE, work.frames, work.cells, work.most_cells, work.widths),
+        *(work.text, work.text.room, work.scratch, work.spans, work.most_spans, work.out),
+    )
