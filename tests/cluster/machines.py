@@ -169,15 +169,18 @@ class ClusterTrial:
     engine: str = "processes"
     shards: int = 4
     delay_s: float = DELAY_S
+    bucket: str = ""
+    """A store that is no folder; the environment leads to it."""
 
     @property
     def url(self) -> str:
-        return f"file://{self.folder / 'store'}"
+        return self.bucket or f"file://{self.folder / 'store'}"
 
     @property
     def variables(self) -> dict[str, str]:
+        known = {name: said for name, said in os.environ.items() if name.startswith("AWS_")}
         path = os.environ.get("PYTHONPATH", "")
-        return {"GOSSAMER_CLUSTER": str(self.nodes[0].home), "PYTHONPATH": path}
+        return {**known, "GOSSAMER_CLUSTER": str(self.nodes[0].home), "PYTHONPATH": path}
 
     def build(self, nodes: int) -> None:
         """Bring up a cluster of so many machines."""
@@ -294,6 +297,7 @@ def cluster_trial(
     shards: int = 4,
     engine: str = "processes",
     delay_s: float = DELAY_S,
+    bucket: str = "",
 ) -> Iterator[ClusterTrial]:
     """Serve a web, and bring up a cluster."""
     with serve_in_process(web, folder / "log.tsv") as server:
@@ -304,7 +308,7 @@ def cluster_trial(
         dice = random.Random(web.seed)
         seeds = tuple(server.web.seeds)
         trial = ClusterTrial(server, folder, seeds, words, dice)
-        trial = replace(trial, engine=engine, shards=shards, delay_s=delay_s)
+        trial = replace(trial, engine=engine, shards=shards, delay_s=delay_s, bucket=bucket)
         with cluster_of(trial, nodes) as made:
             yield made
 

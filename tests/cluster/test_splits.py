@@ -9,7 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,28 @@ from typing import Any
 import pytest
 
 import gossamer
+from gossamer.cluster import Ring
+from gossamer.config import UrlConfig
 from gossamer.crawl.joining import NO_TIME
+from gossamer.testing import FakeWeb
+from gossamer.urls import parse
 from tests.cluster.extent import IS_FULL
 from tests.cluster.machines import KNOBS, WHOLE_S, ClusterTrial, cluster_trial, wait_for
-from tests.cluster.test_cluster import kill_a_shard, kill_the_coordinator, lose_a_node, web_with
+from tests.cluster.test_cluster import kill_a_shard, kill_the_coordinator, lose_a_node
 from tests.e2e.crawler import finish, only_json, say
 from tests.e2e.nursery import Child
+from tests.store.places import S3Place
 
 DELAY_S = 0.4
 """A crawl must not end before its shard is split."""
 
 pytestmark = pytest.mark.slow
 only_in_full = pytest.mark.skipif(not IS_FULL, reason="played by make test-cluster")
+
+
+def web_with(seed: int, pages: int) -> FakeWeb:
+    """Return a web of which each of both halves has hosts: of five domains, the third shard one."""
+    return FakeWeb(seed=seed, hosts=20, pages_per_host=pages)
 
 
 def newest(folder: Path) -> dict[str, Any]:
@@ -186,6 +196,60 @@ def test_a_crawl_that_was_split_is_read_restored_and_gone_on_with(
         assert not charter.get("chains"), "on one machine all shards are of one generation"
         assert charter["shards"] == 2, "as crawl.toml says"
         going.judge()
+
+
+@only_in_full
+def test_a_shard_of_a_crawl_in_s3_is_split_and_all_that_reads_has_both_halves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOSSAMER_CACHE", str(tmp_path / "cache"))
+    web = web_with(2170, 20)
+    with closing(S3Place("split")) as place:
+        for name, said in place.variables.items():
+            monkeypatch.setenv(name, said)
+        with cluster_trial(
+            tmp_path, web, nodes=2, shards=2, delay_s=DELAY_S, bucket=place.url
+        ) as going:
+            going.crawl()
+            assert going.wait_for(10)
+            split(going, 0)
+            assert wait_for(lambda: shards_that_run(going) == [0, 1, 2]), going.story
+            kill_what_is_split(going)
+            going.finish().expect(0)
+            going.judge()
+            pages = [page.url for page in gossamer.open(going.url).pages()]
+            listed = say("list", going.url, "pages", "--json").expect(0).out.splitlines()
+            assert {json.loads(line)["url"] for line in listed} == set(pages)
+            ring = ring_in(place)
+            of_each = {ring(page): page for page in pages}
+            assert set(of_each) == {0, 1, 2}
+            for page in of_each.values():
+                said = only_json(say("why", going.url, page, "--json").expect(0))
+                assert said["url"] == page
+                say("show", going.url, page).expect(0)
+                say("links", going.url, page, "--json").expect(0)
+
+
+def shards_that_run(going: ClusterTrial) -> list[int]:
+    """Return the shards that run; none while one is being split."""
+    crawls = gossamer.cluster_status(going.nodes[0].home).crawls
+    if not crawls or crawls[0].splitting:
+        return []
+    return sorted(shard for shards in crawls[0].nodes.values() for shard in shards)
+
+
+def ring_in(place: S3Place) -> Callable[[str], int]:
+    """Return what says to which shard a URL belongs, by the newest charter of a crawl."""
+    found = max(one for one in place.contents() if "/charter/" in one[0])
+    charter = json.loads(found[1])
+    ring = Ring.of(tuple(map(tuple, charter["ranges"])), charter["shards"])
+
+    def owner(url: str) -> int:
+        parsed = parse(url, UrlConfig())
+        assert parsed is not None
+        return ring.owner_of(parsed.key)
+
+    return owner
 
 
 def newest_set(going: ClusterTrial) -> list[int]:

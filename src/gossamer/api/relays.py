@@ -132,8 +132,8 @@ def live_status(url: str, shipped: "Status") -> "Status":
     from gossamer.crawl import ask_coordinator
     from gossamer.report import Status
 
-    charter = _charter_of(url)
-    with suppress(GossamerError, msgspec.ValidationError):
+    with suppress(GossamerError, msgspec.ValidationError):  # it may have ended meanwhile
+        charter = _charter_of(url)
         said = ask_coordinator(_home_of(charter), charter.address, {"ask": "status"})
         return replace(msgspec.json.decode(said, type=Status), store=shipped.store)
     return shipped

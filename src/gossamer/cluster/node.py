@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -39,7 +39,13 @@ from gossamer.cluster.node_messages import (
     ToNode,
 )
 from gossamer.cluster.ray_daemon import RayDaemon
-from gossamer.cluster.spares import SPARE_AFTER_S, handed_to_spare, spare_words
+from gossamer.cluster.spares import (
+    SPARE_AFTER_S,
+    SPARE_IDLE_S,
+    SPARES,
+    handed_to_spare,
+    spare_words,
+)
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.log import tell
 
@@ -154,8 +160,9 @@ class ShardProcesses:
         self._spares = spares
         self._running: dict[str, _Running] = {}
         self._watching: set[asyncio.Task[None]] = set()
-        self._spare: asyncio.subprocess.Process | None = None
-        self._renewing: asyncio.Task[None] | None = None
+        self._waiting: list[asyncio.subprocess.Process] = []
+        """Spares."""
+        self._planned: asyncio.Task[None] | None = None
 
     @property
     def running(self) -> list[ShardProcess]:
@@ -166,22 +173,25 @@ class ShardProcesses:
         """Start a shard."""
         if shard.process in self._running:
             return
-        words, spare = process_words(shard, self._home, self._node), None
-        if shard.work is NodeWork.SHARD:
-            spare, self._spare = self._spare, None
-        if spare is not None and spare.stdin is not None and spare.returncode is None:
-            spare.stdin.write(handed_to_spare(words))
-            spare.stdin.close()
-            process = spare
-        else:
-            process = await self._launched(words, asyncio.subprocess.DEVNULL)
+        words = process_words(shard, self._home, self._node)
+        process = self._spare(words) if shard.work is NodeWork.SHARD else None
+        process = process or await self._launched(words, asyncio.subprocess.DEVNULL)
         self._running[shard.process] = _Running(shard, process)
         watching = asyncio.get_running_loop().create_task(self._watch(shard.process, process))
         self._watching.add(watching)
         watching.add_done_callback(self._watching.discard)
         if self._spares is not None and shard.work is NodeWork.SHARD:
-            self._forget_renewal()
-            self._renewing = asyncio.get_running_loop().create_task(self._renew(self._spares))
+            self._plan(self._renew(self._spares))
+
+    def _spare(self, words: list[str]) -> asyncio.subprocess.Process | None:
+        """Let a spare run a command, if there is one that lives."""
+        while self._waiting:
+            spare = self._waiting.pop(0)
+            if spare.returncode is None and spare.stdin is not None:
+                spare.stdin.write(handed_to_spare(words))
+                spare.stdin.close()
+                return spare
+        return None
 
     async def _launched(self, words: list[str], stdin: int) -> asyncio.subprocess.Process:
         with self._home.log_path.open("ab") as log:
@@ -196,27 +206,33 @@ class ShardProcesses:
     async def _watch(self, name: str, process: asyncio.subprocess.Process) -> None:
         code = await process.wait()
         self._running.pop(name, None)
-        if not self._running:
-            self._drop_spare()
+        if self._spares is not None and not self._running:
+            self._plan(self._idle(self._spares))
         self._on_ended(ProcessEnded(name, code, self._node))
 
+    def _plan(self, work: Coroutine[object, object, None]) -> None:
+        """Do something about spares, and not what was planned before."""
+        if self._planned is not None:
+            self._planned.cancel()
+        self._planned = asyncio.get_running_loop().create_task(work)
+
     async def _renew(self, clock: Clock) -> None:
-        """Have a spare again, a while after a start."""
+        """Have as many as there are to be, a while after a start."""
         await clock.sleep(SPARE_AFTER_S)
-        if self._running and self._spare is None:
-            self._spare = await self._launched(spare_words(), asyncio.subprocess.PIPE)
-        if not self._running:
-            self._drop_spare()
+        while len(self._waiting) < SPARES:
+            self._waiting.append(await self._launched(spare_words(), asyncio.subprocess.PIPE))
 
-    def _forget_renewal(self) -> None:
-        if self._renewing is not None:
-            self._renewing.cancel()
+    async def _idle(self, clock: Clock) -> None:
+        """Have none any more, a while after the last shard: one that moves starts again at once."""
+        await clock.sleep(SPARE_IDLE_S)
+        self._drop_spares()
 
-    def _drop_spare(self) -> None:
-        spare, self._spare = self._spare, None
-        if spare is not None and spare.returncode is None:
-            with suppress(ProcessLookupError):
-                os.kill(spare.pid, signal.SIGKILL)
+    def _drop_spares(self) -> None:
+        for spare in self._waiting:
+            if spare.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.kill(spare.pid, signal.SIGKILL)
+        self._waiting.clear()
 
     def stop(self, name: str) -> None:
         """Kill a shard: the next start repairs what is open."""
@@ -226,8 +242,9 @@ class ShardProcesses:
 
     async def end_all(self) -> None:
         """Kill all shards."""
-        self._forget_renewal()
-        self._drop_spare()
+        if self._planned is not None:
+            self._planned.cancel()
+        self._drop_spares()
         for name in list(self._running):
             self.stop(name)
         if self._watching:

@@ -37,7 +37,7 @@ from gossamer.cluster.node_messages import (
     ToCoordinator,
 )
 from gossamer.cluster.ray_daemon import RESOURCE, STARTED, ray_variables
-from gossamer.cluster.spares import SPARE_AFTER_S, handed_to_spare, spare_words
+from gossamer.cluster.spares import SPARE_AFTER_S, SPARE_IDLE_S, handed_to_spare, spare_words
 from gossamer.errors import ConfigError
 from gossamer.log import describe_error, set_up, warn
 
@@ -47,8 +47,6 @@ LOOK_S = 0.25
 SHARE = 0.001
 """Of a node's resource that a shard takes: how many run on a node, the coordinator decides."""
 LOST = -9
-SPARE_IDLE_S = 10.0
-"""For so long spares stay after the last shard."""
 TAKE_OVER_S = 10.0
 DRIVE = "from gossamer.cluster.ray_engine import drive; drive()"
 INSTALL = "Ray is not installed: pip install 'gossamer[cluster]'"

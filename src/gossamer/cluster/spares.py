@@ -1,7 +1,7 @@
 """Spares: processes that have imported what a shard needs, and wait until they are to be one.
 
 A shard that has to start since its machine died is to crawl again soon, and half of the way there
-is imports. So whoever starts shards keeps one process more, as long as any of them run.
+is imports. So whoever starts shards keeps processes more, as long as any of them run.
 """
 
 import sys
@@ -9,8 +9,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+SPARES = 2
+"""On a machine without Ray: of a shard that is split both halves start."""
 SPARE_AFTER_S = 3.0
 """After a start: what starts is to have the machine for itself first."""
+SPARE_IDLE_S = 10.0
+"""After the end of the last shard: one that moves starts again at once."""
 ROOM = "-" * 1500
 """In the command line of a spare: for that of the shard which it becomes."""
 SPARE = """

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from msgspec import json
+from tests.e2e.crawler import say
 
 import gossamer
+from gossamer.api.relays import live_status
 from gossamer.cluster import (
     ClusterHome,
     Connection,
@@ -21,6 +23,8 @@ from gossamer.cluster import (
     server_context,
 )
 from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.model import Counters, Standing
+from gossamer.report import status_of
 from gossamer.store import CrawlCharter, CrawlStore, Objects
 
 STATUS = {
@@ -123,3 +127,24 @@ def test_a_coordinator_that_is_gone_is_named(
     write_charter(f"file://{tmp_path}/store", "127.0.0.1:1")
     with pytest.raises(CannotGoOn, match=r"not heard at 127\.0\.0\.1:1"):
         gossamer.open(f"file://{tmp_path}/store").stop()
+
+
+def test_the_status_of_a_crawl_that_ends_while_it_is_asked_for_is_what_was_shipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOSSAMER_CLUSTER", str(tmp_path / "none"))
+    standing = Standing(queued=0, hosts=0, known_urls=0, is_running=True)
+    shipped = status_of(Counters(), standing)
+    for name, address, has_ended in (("a", "", False), ("b", "127.0.0.1:1", True)):
+        write_charter(f"file://{tmp_path}/{name}", address, has_ended=has_ended)
+        assert live_status(f"file://{tmp_path}/{name}", shipped) is shipped
+
+
+def test_what_steers_a_store_without_a_crawl_says_so(tmp_path: Path) -> None:
+    for url, said in (
+        (f"file://{tmp_path}", "has no crawl"),
+        (f"file://{tmp_path}/x", "no folder"),
+    ):
+        told = say("cluster", "split", url).expect(2)
+        assert said in told.err
+        assert told.err.count("\n") == 1
