@@ -70,6 +70,12 @@ def compare(stored: Stored) -> None:
     best, of_parts = one.rank(top=15), parts.rank(top=15)
     assert [page.url for page in of_parts.pages] == [page.url for page in best.pages]
     assert (of_parts.nodes, of_parts.not_fetched) == (best.nodes, best.not_fetched)
+    table = parts.hosts(None)
+    assert table == one.hosts(None)
+    assert len(table.hosts) >= 9
+    for row in table.hosts:
+        assert parts.host(row.host, None) == one.host(row.host, None), row.host
+    assert parts.rank_hosts(kinds=["link"]) == one.rank_hosts(kinds=["link"])
 
 
 def test_the_parts_answer_as_one_graph_after_news_too(crawled: Stored) -> None:
@@ -89,6 +95,12 @@ def test_the_parts_answer_as_one_graph_after_news_too(crawled: Stored) -> None:
     assert (asked.last_json, asked.err) == (of_folder.last_json, "")
     assert "did you mean" in say("links", url, first.rstrip("/") + "/nowhere").expect(1).err
     assert say("rank", url, "--top", "3", "--json").expect(0).last_json["converged"]
+    for words in (("graph", "hosts"), ("rank", "--hosts")):
+        told, of_one = (
+            say(*words, place, "--json").expect(0) for place in (url, str(crawled.folder))
+        )
+        assert (told.last_json, told.err) == (of_one.last_json, of_one.err)
+    assert "components need all links at once" in say("graph", "components", url).expect(0).err
 
 
 def test_builders_that_are_killed_leave_what_the_next_goes_on_with(
@@ -161,7 +173,7 @@ def test_one_shard_is_built_alone_and_asked_when_all_are_there(
         (("build", "@", "graph", "--follow"), "newest checkpoint"),
         (("build", "@", "state"), "only read"),
         (("rank", "@", "--by", "hubs"), "gossamer restore"),
-        (("rank", "@", "--hosts"), "gossamer graph hosts"),
+        (("rank", "@", "--hosts", "--by", "hubs"), "only be ranked by pagerank"),
     ],
 )
 def test_what_shards_cannot_do_is_refused_with_what_can(

@@ -12,6 +12,9 @@ from gossamer.graph import (
     VOTES,
     Direction,
     GraphOptions,
+    HostLinks,
+    HostRanking,
+    HostTable,
     LinkOptions,
     Links,
     Ranking,
@@ -25,6 +28,9 @@ from gossamer.graph import (
     rank_stored,
     ranks_of_store,
     read_kinds,
+    stored_host,
+    stored_hosts,
+    stored_hosts_ranked,
 )
 from gossamer.ranks import RankFile
 
@@ -133,6 +139,24 @@ class StoredLinkGraph:
         votes = read_kinds(kinds) if kinds else VOTES
         options = RankOptions(by=by, kinds=votes, top=top, is_all=not_fetched)
         return rank_stored(self._graph, options, wait or let_pass, on_sweep)
+
+    def hosts(self, top: int | None = 20) -> HostTable:
+        """Return the hosts, those with the highest rank first; None: all of them."""
+        return stored_hosts(self._graph, top)
+
+    def host(self, name: str, top: int | None = 20) -> HostLinks | None:
+        """Return which hosts link to one and to which it links; None if it is not in the graph.
+
+        The arguments are those of `LinkGraph.host`.
+        """
+        return stored_host(self._graph, name, top)
+
+    def rank_hosts(
+        self, by: str = "pagerank", *, kinds: Sequence[str] = (), top: int = 20
+    ) -> HostRanking:
+        """Return the best hosts by PageRank: each has one vote per host that it links to."""
+        votes = read_kinds(kinds) if kinds else VOTES
+        return stored_hosts_ranked(self._graph, RankOptions(by=by, kinds=votes, top=top))
 
 
 def ranks_of_shards(url: str) -> Callable[[int], RankFile | None] | None:

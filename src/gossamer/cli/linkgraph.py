@@ -31,12 +31,13 @@ from gossamer.cli.options import (
     Kinds,
     Place,
     declare,
+    place_given,
 )
 from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import bring_graph_up_to_date, crawl_folder
 from gossamer.durable import is_writable
-from gossamer.errors import ConfigError, CorruptFile
+from gossamer.errors import CorruptFile
 
 if TYPE_CHECKING:
     from gossamer import LinkGraph, StoredLinkGraph
@@ -149,7 +150,8 @@ declare(
 def _rank_shards(graph: "StoredLinkGraph", given: dict[str, Any]) -> int:
     """Rank the pages of a store, shard by shard."""
     if given["hosts"]:
-        raise ConfigError("--hosts: `gossamer graph hosts URL` has the hosts of a store")
+        best = graph.rank_hosts(given["by"], kinds=given["kind"] or (), top=given["top"])
+        return show(best, rank_hosts_view, is_json=given["json"])
     with sweeping() as tell:
         ranking = graph.rank(
             given["by"],
@@ -170,6 +172,7 @@ def path(
     json: Json = False,
 ) -> int:
     """Find a shortest path over links from one URL to another."""
+    say_all_links(place, "paths")
     graph = whole_graph(place, is_built=build)
     found = graph.path(start, end)
     if found is None:
@@ -179,6 +182,7 @@ def path(
 
 def like(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is declared below
     """Find the pages that are linked from the same pages (or link to the same) as a URL."""
+    say_all_links(given["place"], "similar pages")
     graph = whole_graph(given["place"], is_built=given["build"])
     found = graph.similar(given["url"], given["by"], given["top"])
     if found is None:
@@ -201,27 +205,33 @@ declare(
 )
 
 
-def hosts(
-    place: Place,
-    name: Annotated[str, argument(metavar="[HOST]", help="Its links only.")] = "",
-    *,
-    top: Top = 20,
-    build: Build = True,
-    json: Json = False,
-) -> int:
+def hosts(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is declared below
     """Show the hosts by rank, or which hosts link to one and to which it links."""
-    graph = whole_graph(place, is_built=build)
+    graph, name, top = given["place"], given["name"], given["top"] or None
+    if isinstance(graph, Path):
+        graph = whole_graph(graph, is_built=given["build"])
     if not name:
-        return show(graph.hosts(top or None), hosts_view, is_json=json)
-    found = graph.host(name, top or None)
+        return show(graph.hosts(top), hosts_view, is_json=given["json"])
+    found = graph.host(name, top)
     if found is None:
         sys.stderr.write(f"gossamer: {harmless(name)} is not a host of the graph\n")
         return UNKNOWN
-    return show(found, host_view, is_json=json)
+    return show(found, host_view, is_json=given["json"])
+
+
+declare(
+    hosts,
+    ("place", GraphPlace, REQUIRED),
+    ("name", Annotated[str, argument(metavar="[HOST]", help="Its links only.")], ""),
+    ("top", Top, 20),
+    ("build", Build, True),
+    ("json", Json, False),
+)
 
 
 def components(place: Place, *, kind: Kinds = None, build: Build = True, json: Json = False) -> int:
     """Show strongly and weakly connected components, and the bow tie."""
+    say_all_links(place, "components")
     graph = whole_graph(place, is_built=build)
     return show(graph.components(kinds=kind or ()), components_view, is_json=json)
 
@@ -235,6 +245,7 @@ def picture(
     json: Json = False,
 ) -> int:
     """Draw a URL among those that link to it and those it links to, as an SVG."""
+    say_all_links(place, "pictures")
     graph = graph_of(place, is_built=build)
     found = graph.picture(url)
     if found is None:
@@ -246,6 +257,15 @@ def picture(
     else:
         out().print(Text(harmless(to)))
     return 0
+
+
+def say_all_links(place: Path, what: str) -> None:
+    """Say of a store that a question is not answered shard by shard."""
+    if place_given(place) != str(place):
+        sys.stderr.write(
+            f"gossamer: {what} need all links at once: they are told by a graph of everything on "
+            "this machine, not by those of the shards\n"
+        )
 
 
 def whole_graph(place: Path, *, is_built: bool) -> "LinkGraph":

@@ -82,6 +82,9 @@ if TYPE_CHECKING:
         rank_file_of,
         rank_stored,
         ranks_of_store,
+        stored_host,
+        stored_hosts,
+        stored_hosts_ranked,
     )
 else:
     __getattr__ = late(
@@ -107,7 +110,8 @@ else:
             "reordering": "read_order reorder",
             "sharded": (
                 "RankedParts ShardFacts StoredGraph StoredGraphFacts build_stored_graph "
-                "has_stored_graph rank_file_of rank_stored ranks_of_store"
+                "has_stored_graph rank_file_of rank_stored ranks_of_store stored_host "
+                "stored_hosts stored_hosts_ranked"
             ),
         },
     )

@@ -32,7 +32,14 @@ from gossamer.graph.answers.components import (
     strong_components,
     weak_components,
 )
-from gossamer.graph.answers.hosts import HostGraph, host_graph, hosts_of, rank_hosts
+from gossamer.graph.answers.hosts import (
+    HostGraph,
+    arcs_of,
+    host_graph,
+    hosts_of,
+    rank_hosts,
+    summed,
+)
 from gossamer.graph.answers.paths import Path, shortest_path
 from gossamer.graph.answers.picked import Mask, loaded, transposed, universe_of
 from gossamer.graph.answers.rank import RankPlan, Ranks, pagerank

@@ -52,7 +52,7 @@ def host_graph(
         found = groups()["gather"](*addresses(rows), *(array.ctypes.data for array in arrays))
         parts.append(arcs[:found].copy())
     counted = group if universe is None else group[universe]
-    return _summed(names, np.bincount(counted, minlength=len(names)), np.concatenate(parts))
+    return summed(names, np.bincount(counted, minlength=len(names)), np.concatenate(parts))
 
 
 def rank_hosts(hosts: HostGraph, plan: RankPlan | None = None) -> Ranks:
@@ -60,7 +60,17 @@ def rank_hosts(hosts: HostGraph, plan: RankPlan | None = None) -> Ranks:
     return pagerank(transposed(hosts.out), plan, universe=hosts.sizes > 0)
 
 
-def _summed(names: Sequence[str], sizes: NDArray[np.int64], arcs: Places) -> HostGraph:
+def arcs_of(hosts: HostGraph) -> Places:
+    """Return (source, target, links) of all hosts, their links to themselves included."""
+    count = len(hosts.names)
+    sources = np.repeat(np.arange(count), np.diff(hosts.out.offsets))
+    between = np.stack([sources, hosts.out.targets.astype(np.int64), hosts.weights], axis=1)
+    inside = np.flatnonzero(hosts.inside)
+    itself = np.stack([inside, inside, hosts.inside[inside]], axis=1)
+    return np.concatenate([between, itself]).astype(np.int64)
+
+
+def summed(names: Sequence[str], sizes: NDArray[np.int64], arcs: Places) -> HostGraph:
     """Return the graph of (source, target, links), which may come several times."""
     count = max(len(names), 1)
     keys, place = np.unique(arcs[:, 0] * count + arcs[:, 1], return_inverse=True)

@@ -8,15 +8,20 @@ Not for: showing (`cli.screen`, `web`), or computing.
 """
 
 from gossamer.graph.asking.host_answers import (
+    NO_HOST,
     HostLinks,
     HostRanking,
     HostRow,
     HostTable,
     HostWeight,
     RankedHost,
+    expect_pagerank,
     host,
+    host_in,
     hosts,
+    hosts_in,
     rank_of_hosts,
+    ranked_hosts_in,
 )
 from gossamer.graph.asking.link_answers import (
     LinkList,

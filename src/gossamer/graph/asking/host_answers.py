@@ -86,7 +86,12 @@ class _Ranked(NamedTuple):
 
 def hosts(graph: OpenedGraph, limit: int | None = 20, kinds: int = ALL) -> HostTable:
     """Return the hosts, those with the highest rank first, and the links between them."""
-    web, ranks, best = _ranked(graph, kinds)
+    return hosts_in(_host_graph(graph, kinds), limit)
+
+
+def hosts_in(web: HostGraph, limit: int | None = 20) -> HostTable:
+    """Return the hosts of a graph of hosts, those with the highest rank first."""
+    web, ranks, best = _ranked(web)
     coming = np.zeros(len(web.names), np.int64)
     np.add.at(coming, web.out.targets, web.weights)
     going = _sums(web)
@@ -106,14 +111,24 @@ def hosts(graph: OpenedGraph, limit: int | None = 20, kinds: int = ALL) -> HostT
 
 def rank_of_hosts(graph: OpenedGraph, options: RankOptions) -> HostRanking:
     """Return the best hosts by PageRank: each has one vote per host that it links to."""
+    expect_pagerank(options)
+    kinds = kind_names(options.kinds) if graph.has_kinds else None
+    return ranked_hosts_in(_host_graph(graph, options.kinds), options, kinds)
+
+
+def expect_pagerank(options: RankOptions) -> None:
+    """Refuse any other measure of hosts."""
     if options.by != "pagerank":
         raise ConfigError(f"rank by: hosts can only be ranked by pagerank, found {options.by!r}")
-    web, ranks, best = _ranked(graph, options.kinds)
+
+
+def ranked_hosts_in(web: HostGraph, options: RankOptions, kinds: list[str] | None) -> HostRanking:
+    """Return the best hosts of a graph of hosts, of links of some kinds."""
+    web, ranks, best = _ranked(web)
     told = [
         RankedHost(host=web.names[place], rank=float(ranks[place]), urls=int(web.sizes[place]))
         for place in best[: options.top or None]
     ]
-    kinds = kind_names(options.kinds) if graph.has_kinds else None
     return HostRanking(hosts=told, by=options.by, kinds=kinds)
 
 
@@ -124,7 +139,11 @@ def host(
 
     It may be given with its port or without, which means all its ports, or as any URL of it.
     """
-    web = _host_graph(graph, kinds)
+    return host_in(_host_graph(graph, kinds), name, limit)
+
+
+def host_in(web: HostGraph, name: str, limit: int | None = 20) -> HostLinks | None:
+    """Return the same of a host in a graph of hosts."""
     start = name.lower().find("://") + 3 if "://" in name else 0
     wanted = name.lower()[:start] + name.lower()[start:].partition("/")[0]
     places = [place for place, one in enumerate(web.names) if wanted in _spellings(one)]
@@ -147,8 +166,7 @@ def _spellings(origin: str) -> tuple[str, str, str]:
     return origin, bare, _PORT.sub("", bare)
 
 
-def _ranked(graph: OpenedGraph, kinds: int) -> _Ranked:
-    web = _host_graph(graph, kinds)
+def _ranked(web: HostGraph) -> _Ranked:
     voting = web
     if len(web.names) > 1 and web.names[-1] == NO_HOST:
         voting = web._replace(sizes=np.append(web.sizes[:-1], 0))
