@@ -6,6 +6,7 @@ made by whoever asks first. Memory of who asks is that of hosts, not of URLs.
 """
 
 from contextlib import suppress
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct, json
@@ -100,7 +101,7 @@ def _counted(part: ShardGraph, kinds: int) -> ShardHosts:
     own: NDArray[np.bool_] = part.owners() == part.shard
     web = host_graph(part.graph.out, names, firsts, kinds=kinds)
     bounds = np.append(firsts, len(own))
-    sizes = [int(own[a:b].sum()) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    sizes = [int(own[a:b].sum()) for a, b in pairwise(bounds.tolist())]
     is_own = np.array([own[first] for first in firsts], np.bool_)
     if names and names[-1] == NO_HOST:
         is_own[-1] = sizes[-1] > 0
