@@ -8,8 +8,8 @@ cannot take back what others have by now. Only the charter's holder can issue an
 import os
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from secrets import token_hex
 
 from msgspec import Struct, json
@@ -110,7 +110,7 @@ def _expect_shards(offer: CoordinatorOffer, found: tuple[int, CrawlCharter] | No
         raise ConfigError(
             f"{offer.url} has one shard, and a crawl by a cluster needs two. Split it first: "
             f"`gossamer crawl --into DIR --store {offer.url} --shards {offer.usual_shards} "
-            "--max-time 0s` brings it into a folder and splits it there"
+            "--max-time 1s` brings it into a folder and splits it there"
         )
     if offer.shards == 1:
         raise ConfigError(
@@ -121,7 +121,7 @@ def _expect_shards(offer: CoordinatorOffer, found: tuple[int, CrawlCharter] | No
         raise ConfigError(
             f"--shards {offer.shards}: {offer.url} has {has}. Leave the flag out; or split it "
             f"first: `gossamer crawl --into DIR --store {offer.url} --shards {offer.shards} "
-            "--max-time 0s` brings it into a folder and splits it there"
+            "--max-time 1s` brings it into a folder and splits it there"
         )
 
 
@@ -152,6 +152,8 @@ class ClusterClaim:
         self._issued_at = boot_time()
         self._lock = threading.Lock()
         self._all_wait_until = boot_time() + charter.lease_s if must_wait else 0.0
+        self._unsure: CrawlCharter | None = None
+        """What was offered when the store went away: it may have taken it."""
 
     @property
     def charter(self) -> CrawlCharter:
@@ -190,14 +192,14 @@ class ClusterClaim:
 
     def issue(self) -> int:
         """Return an epoch that nobody else has, for one start of one shard."""
-        with self._lock:
+        with self._settled():
             self._append(replace(self._charter, has_waited=False))
             self._issued_at = boot_time()
             return self._number
 
     def begin_split(self, shard: int, ring: Ring) -> SplitIntent:
         """Say in the charter that a shard is to be split, into a ring with one shard more."""
-        with self._lock:
+        with self._settled():
             intent = SplitIntent(
                 shard=shard,
                 child=self._charter.shards,
@@ -209,7 +211,7 @@ class ClusterClaim:
 
     def settle_split(self) -> None:
         """Let what has come of a split count: from now on there is one shard more."""
-        with self._lock:
+        with self._settled():
             intent = self._charter.split
             if intent is None:
                 return
@@ -231,7 +233,7 @@ class ClusterClaim:
 
     def keep(self) -> None:
         """Show that we run; raise if somebody else has claimed the crawl."""
-        with self._lock:
+        with self._settled():
             if not self.store.charters.is_newest(self._number):
                 raise TakenOver(taken_over(self.store))
             self._beats += 1
@@ -240,7 +242,7 @@ class ClusterClaim:
 
     def end(self) -> None:
         """Say that nothing runs any more, and that everything is shipped."""
-        with self._lock:
+        with self._settled():
             if self._charter.has_ended:
                 return
             has_waited = boot_time() - self._issued_at > self._charter.lease_s
@@ -250,9 +252,21 @@ class ClusterClaim:
             with suppress(CannotGoOn):
                 self.store.objects.delete([ALIVE])
 
+    @contextmanager
+    def _settled(self) -> Iterator[None]:
+        """Give the lock, with the charter known: an offer without an answer is made once more."""
+        with self._lock:
+            if self._unsure is not None:
+                self._offer(self._unsure)
+            yield
+
     def _append(self, charter: CrawlCharter) -> None:
-        charter = replace(charter.versioned(), nonce=token_hex(8), at=self._clock.wall())
+        self._offer(replace(charter.versioned(), nonce=token_hex(8), at=self._clock.wall()))
+
+    def _offer(self, charter: CrawlCharter) -> None:
+        self._unsure = charter
         if not self.store.charters.append(self._number + 1, json.encode(charter)):
             raise TakenOver(taken_over(self.store))
+        self._unsure = None
         self._number += 1
         self._charter = charter

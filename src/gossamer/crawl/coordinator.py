@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from gossamer.clock import Clock
 from gossamer.cluster import (
@@ -64,6 +64,7 @@ STEADY_S = 3.0
 """For so long the same nodes must be there before shards are moved."""
 MOST_FAILURES = 8
 
+T = TypeVar("T")
 Answer = Callable[[Mapping[str, object]], Awaitable[dict[str, object]]]
 
 
@@ -174,6 +175,8 @@ class Coordinator:
     _steady_since: float = 0.0
     _is_over: bool = False
     """All shards have ended."""
+    _is_store_away: bool = False
+    """Shards cannot be started until it is back: nothing is wrong with them."""
 
     def __post_init__(self) -> None:
         """Know of splits that are under way."""
@@ -219,7 +222,7 @@ class Coordinator:
                 self._expected.pop(shard, None)
             if found is not None:
                 return self._adopt(found)
-            failures += 1
+            failures += not self._is_store_away
             if failures >= MOST_FAILURES:
                 raise CannotGoOn(
                     f"shard {shard} could not be started {failures} times; see node.log in the "
@@ -338,8 +341,8 @@ class Coordinator:
                     first.send(ControlReply(0, await self.answer(question)))
                 case _:
                     return
-        except asyncio.CancelledError:
-            return
+        except (asyncio.CancelledError, TakenOver):
+            return  # who keeps the charter finds out, too
         finally:
             if not is_kept:
                 await first.flush()
@@ -371,12 +374,22 @@ class Coordinator:
     async def _is_newest(self, hello: ShardHello) -> bool:
         """Return True if nobody has claimed a shard since."""
         store, generation = self.claim.store, self.splits.generation_of(hello.shard)
-        found = await asyncio.to_thread(store.manifest, generation, hello.shard)
+        found = await self._while_away(lambda: store.manifest(generation, hello.shard))
         return found is not None and found[1].epoch == hello.epoch
+
+    async def _while_away(self, ask: Callable[[], T]) -> T:
+        """Return what the store answers; wait while it is away, as all shards do."""
+        while True:
+            try:
+                return await asyncio.to_thread(ask)
+            except TakenOver:
+                raise
+            except CannotGoOn:
+                await self.clock.sleep(LOOK_S)  # who keeps the charter tells it
 
     async def _order(self, shard: int) -> StartShard:
         """Return what a shard is told that starts; with an epoch that nobody has had."""
-        epoch = await asyncio.to_thread(self.claim.issue)
+        epoch = await self._while_away(self.claim.issue)
         charter = self.claim.charter
         self._epochs[shard] = epoch
         right = ShardRight(
@@ -403,17 +416,16 @@ class Coordinator:
 
     async def _keep(self) -> None:
         """Show that we run; raise if somebody else has the crawl."""
-        is_away = False
         while not self._is_over:
             try:
                 await asyncio.to_thread(self.claim.keep)
-                is_away = False
+                self._is_store_away = False
             except TakenOver:
                 raise
             except CannotGoOn as error:
-                if not is_away:
+                if not self._is_store_away:
                     tell("store.away", error=str(error))
-                is_away = True
+                self._is_store_away = True
             await self.clock.sleep(self.claim.beat_s)
 
     async def _keep_history(self) -> None:

@@ -49,7 +49,7 @@ def expect_free_number(store: CrawlStore, charter: CrawlCharter) -> None:
         raise CannotGoOn(
             f"the crawl had a shard {child} once, of which archive files are left, and cannot be "
             "split while it runs: stop it, and split it in a folder by `gossamer crawl --into DIR "
-            f"--store {store.objects.url} --shards {child + 1} --max-time 0s`"
+            f"--store {store.objects.url} --shards {child + 1} --max-time 1s`"
         )
 
 
