@@ -487,6 +487,8 @@ class Standing(Struct, kw_only=True, frozen=True):
     """Of these, those that will yet be fetched: an allowance is left for them."""
     is_running: bool = False
     paused: str = ""
+    paused_shards: tuple[int, ...] = ()
+    """Of several shards those that are paused, if others are not."""
     opens_at: float | None = None
     """When requests are allowed again, if [schedule] allows none at the moment."""
     time_zone: str = ""

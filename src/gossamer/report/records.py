@@ -268,6 +268,8 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The time zone of [schedule]; "" is that of the crawl's machine."""
     store: StoreState | None = None
     """Where this comes from, if it was asked of a store; None if of a folder."""
+    paused_shards: tuple[int, ...] = ()
+    """Shards that `paused` is said of, if the others are not paused."""
     taken_over: str = ""
     """Who goes on with the crawl elsewhere, in words, if that is why it does not run here."""
 
@@ -287,6 +289,8 @@ class CrawlMetrics(Struct, frozen=True, kw_only=True):
 
 def merge_standings(parts: Sequence[Standing]) -> Standing:
     """Return how all shards together stand."""
+    paused = next((part.paused for part in parts if part.paused), "")
+    waiting = tuple(shard for shard, part in enumerate(parts) if paused and part.paused == paused)
     return Standing(
         queued=sum(part.queued for part in parts),
         in_flight=sum(part.in_flight for part in parts),
@@ -298,7 +302,8 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         held=sum(part.held for part in parts),
         on_probation=sum(part.on_probation for part in parts),
         is_running=any(part.is_running for part in parts),
-        paused=next((part.paused for part in parts if part.paused), ""),
+        paused=paused,
+        paused_shards=waiting if len(waiting) < len(parts) else (),
         opens_at=next((part.opens_at for part in parts if part.opens_at is not None), None),
         time_zone=next((part.time_zone for part in parts if part.time_zone), ""),
         stop_reason=next((part.stop_reason for part in parts if part.stop_reason), ""),
@@ -380,6 +385,7 @@ def status_of(counters: Counters, standing: Standing) -> Status:
         seconds=round(seconds, 3),
         pages_per_s=round(counters.pages / seconds, 2) if seconds else 0.0,
         paused=standing.paused,
+        paused_shards=standing.paused_shards,
         opens_at=standing.opens_at,
         time_zone=standing.time_zone,
         stop_reason=standing.stop_reason,

@@ -71,12 +71,22 @@ def waiting_words(status: Status, place: str = "DIR") -> str:
     if status.paused == PAUSED_BY_SCHEDULE and status.opens_at is not None:
         return f"paused: {closed_words(status.opens_at, status.time_zone)}"
     if status.paused:
-        return f"paused: {PAUSES.get(status.paused, status.paused).replace('{place}', place)}"
+        why = PAUSES.get(status.paused, status.paused).replace("{place}", place)
+        return f"{_paused_shards(status)}paused: {why}"
     if status.stop_reason:
         return ""
     if 2 * sum(status.address_waits.values()) > status.active_hosts:
         return address_words(status.address_waits)
     return _host_words(status.waits_for) if status.waits_for is not None else ""
+
+
+def _paused_shards(status: Status) -> str:
+    """Return which shards are paused, if others are not."""
+    if not status.paused_shards:
+        return ""
+    numbers = ", ".join(map(str, status.paused_shards))
+    named = f"{'shard' if len(status.paused_shards) == 1 else 'shards'} {numbers}"
+    return f"{named} (of {status.shards}) "
 
 
 def closed_words(opens_at: float, time_zone: str) -> str:

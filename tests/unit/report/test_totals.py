@@ -1,7 +1,14 @@
 """The totals of several shards."""
 
 from gossamer.model import Counters, Standing, UserErrors
-from gossamer.report import decode_counters, encode_counters, merge_standings, sum_counters
+from gossamer.report import (
+    decode_counters,
+    encode_counters,
+    merge_standings,
+    status_of,
+    sum_counters,
+    waiting_words,
+)
 
 
 def test_errors_of_the_users_functions_add_up_over_shards_and_restarts() -> None:
@@ -32,3 +39,15 @@ def test_hosts_that_wait_for_an_address_add_up_over_shards_the_most_first() -> N
     many = {f"127.0.1.{number}": number for number in range(1, 10)}
     merged = merge_standings([Standing(queued=0, hosts=0, known_urls=0, address_waits=many)])
     assert list(merged.address_waits.values()) == [9, 8, 7, 6, 5]
+
+
+def test_shards_that_wait_while_others_crawl_are_named() -> None:
+    def words(*paused: str) -> str:
+        parts = [Standing(queued=1, hosts=1, known_urls=1, paused=each) for each in paused]
+        return waiting_words(status_of(Counters(), merge_standings(parts)))
+
+    assert words("", "", "store_lease", "").startswith("shard 2 (of 4) paused: waiting for the le")
+    assert words("store_lease", "", "store_lease").startswith("shards 0, 2 (of 3) paused: waiting")
+    assert words("store_lease", "store_lease").startswith("paused: waiting for the lease")
+    assert words("store_lease").startswith("paused: waiting for the lease")
+    assert words("", "") == ""
