@@ -24,6 +24,7 @@ from gossamer.testing import FakeWeb
 from gossamer.urls import parse
 from tests.cluster.extent import IS_FULL
 from tests.cluster.machines import KNOBS, WHOLE_S, ClusterTrial, cluster_trial, wait_for
+from tests.cluster.splitting import charter_of, newest, split
 from tests.cluster.test_cluster import kill_a_shard, kill_the_coordinator, lose_a_node
 from tests.e2e.crawler import finish, only_json, say
 from tests.e2e.nursery import Child
@@ -39,16 +40,6 @@ only_in_full = pytest.mark.skipif(not IS_FULL, reason="played by make test-clust
 def web_with(seed: int, pages: int) -> FakeWeb:
     """Return a web of which each of both halves has hosts: of five domains, the third shard one."""
     return FakeWeb(seed=seed, hosts=20, pages_per_host=pages)
-
-
-def newest(folder: Path) -> dict[str, Any]:
-    """Return what the last object of a chain says; nothing if there is none."""
-    numbers = sorted(one for one in folder.glob("*") if one.name.isdecimal())
-    return json.loads(numbers[-1].read_bytes()) if numbers else {}
-
-
-def charter_of(going: ClusterTrial) -> dict[str, Any]:
-    return newest(going.folder / "store" / "charter")
 
 
 def chain_of(going: ClusterTrial, generation: int, shard: int) -> dict[str, Any]:
@@ -87,12 +78,6 @@ STEPS: dict[str, Callable[[ClusterTrial], bool]] = {
     "narrow": is_narrow,
     "settled": is_settled,
 }
-
-
-def split(going: ClusterTrial, shard: int) -> gossamer.ShardSplit:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("GOSSAMER_CLUSTER", str(going.nodes[0].home))
-        return gossamer.cluster_split(going.url, shard)
 
 
 def comes(going: ClusterTrial, step: Callable[[ClusterTrial], bool]) -> bool:

@@ -3,29 +3,41 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import urlsplit
 
-from gossamer.testing import FakeWeb, LoggedRequest, hits
+from gossamer.testing import CannedResponse, FakeWeb, LoggedRequest, hits
 from tests.e2e.archive import Archive
 
 FILES = ("/files/report.pdf", "/img/chart.png", "/data/table.json", "/feed.xml", "/atom.xml")
 """What the home of every fake site links to besides pages."""
 
 
+class JudgedWeb(Protocol):
+    """What a judge asks of a web."""
+
+    def truth(self) -> set[str]:
+        """Return the URL of every HTML page that links lead to with robots.txt obeyed."""
+
+    def allows(self, host: str, target: str) -> bool:
+        """Return True if robots.txt lets a crawler ask for a target."""
+
+    def response(self, host: str, target: str) -> CannedResponse:
+        """Return the response of a host to a target."""
+
+
 @dataclass(frozen=True)
 class Judge:
-    """What a fake web really holds."""
+    """What a web really holds."""
 
-    web: FakeWeb
+    web: JudgedWeb
     without: str = ""
     """A host that the crawl was told to leave out."""
 
     def wanted(self) -> set[str]:
         """Return every URL that a complete crawl stores: all HTML pages, and the files."""
         truth = self.web.truth()
-        homes = [i for i in range(self.web.hosts) if self.web.url(i, "/") in truth]
-        with_files = [i for i in homes if self.web.catalog.site(i).has_extras]
-        files = {self.web.url(i, path) for i in with_files for path in FILES}
+        files = _files(self.web, truth) if isinstance(self.web, FakeWeb) else set()
         found = truth | {url for url in files if self.is_allowed(url)}
         return {url for url in found if _host(url) != self.without}
 
@@ -40,18 +52,32 @@ class Judge:
 
     def assert_complete(self, archive: Archive) -> None:
         """Nothing lost, nothing stored twice, nothing stored wrongly."""
-        wanted = self.wanted()
-        right = Counter(r.url for r in archive.pages if r.payload == self.body(r.url))
-        wrong = [r.url for r in archive.pages if r.payload != self.body(r.url)]
+        wrong = self.wrong(archive)
         assert not wrong, f"stored with other bytes than were served: {wrong}"
-        self._assert_copies(archive)
-        copies = Counter(r.url for r in archive.revisits)
-        lost = sorted(url for url in wanted if not right[url] + copies[url])
-        assert not lost, f"lost {len(lost)} of {len(wanted)}: {lost[:20]}"
-        twice = {url: n for url, n in (right + copies).items() if n > 1}
+        self.assert_copies(archive)
+        lost = self.lost(archive)
+        assert not lost, f"lost {len(lost)} of {len(self.wanted())}: {lost[:20]}"
+        twice = self.twice(archive)
         assert not twice, f"stored twice: {twice}"
 
-    def _assert_copies(self, archive: Archive) -> None:
+    def wrong(self, archive: Archive) -> list[str]:
+        """Return the URLs that are stored with other bytes than were served."""
+        return [r.url for r in archive.pages if r.payload != self.body(r.url)]
+
+    def lost(self, archive: Archive) -> list[str]:
+        """Return the URLs that a complete crawl has and this one has not."""
+        right = self._right(archive)
+        return sorted(url for url in self.wanted() if not right[url])
+
+    def twice(self, archive: Archive) -> dict[str, int]:
+        """Return the URLs that are stored more than once, and how often."""
+        return {url: n for url, n in self._right(archive).items() if n > 1}
+
+    def _right(self, archive: Archive) -> Counter[str]:
+        right = Counter(r.url for r in archive.pages if r.payload == self.body(r.url))
+        return right + Counter(r.url for r in archive.revisits)
+
+    def assert_copies(self, archive: Archive) -> None:
         """Every revisit names a stored page with the same content."""
         stored = {record.url: record for record in archive.pages}
         for copy in archive.revisits:
@@ -64,6 +90,13 @@ class Judge:
         """No request that robots.txt forbids."""
         asked = {(v.host, v.target) for v in visits if not v.target.startswith("/robots")}
         assert not [what for what in asked if not self.web.allows(*what)]
+
+
+def _files(web: FakeWeb, truth: set[str]) -> set[str]:
+    """Return what the homes of fake sites link to besides pages."""
+    homes = [i for i in range(web.hosts) if web.url(i, "/") in truth]
+    with_files = [i for i in homes if web.catalog.site(i).has_extras]
+    return {web.url(i, path) for i in with_files for path in FILES}
 
 
 def page_hits(visits: Iterable[LoggedRequest]) -> Counter[tuple[str, str]]:

@@ -6,15 +6,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from gossamer.testing import FakeWeb
-from tests.e2e.judge import Judge
+from tests.e2e.judge import Judge, JudgedWeb
 
 PATIENT = "h08.fake2.test"
 """The host of every fake web that asks for a second between requests: these tests are many."""
 BLOCKED = ("--block", PATIENT)
 
 
-def judge_of(web: FakeWeb) -> Judge:
+def judge_of(web: JudgedWeb) -> Judge:
     """Return the judge of crawls that leave the patient host out."""
     return Judge(web, PATIENT)
 
