@@ -3,8 +3,9 @@
 Pairs of crawls of the local real web, one right after the other, the order changing from pair to
 pair; the figures are medians of the pairs' ratios, because the machine drifts between pairs. Time
 is the wall time of the whole command, start-up and end included; CPU is that of all processes. The
-web server runs on the same cores. SHARDS, PAIRS and PAGES in the environment change the defaults;
-5,000 pages are enough for start-up (reported beside) to weigh little.
+web server runs on the same cores: what the shards would gain if it ran elsewhere, and each had a
+core, is told beside (`speedup_server_apart`), as is its own CPU. SHARDS, PAIRS and PAGES in the
+environment change the defaults; 5,000 pages are enough for start-up (told beside) to weigh little.
 """
 
 import json
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from measure import measured
@@ -36,12 +38,14 @@ def one_run(shards: int) -> Figures:
     folder = Path(tempfile.mkdtemp(prefix="gossamer-bench-"))
     command = [GOSSAMER, "crawl", SEED, "--into", "crawl", *FLAGS, "--user-agent", AGENT, "--json"]
     command += ["--concurrency", "64", "--max-pages", str(PAGES), "--shards", str(shards)]
+    served_s = server_cpu_s()
     try:
         new_log()
         took = measured(command, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     assert took.exit_code == 0, took
+    served_s = server_cpu_s() - served_s
     status = json.loads(took.output.splitlines()[-1])
     assert PAGES <= status["pages"] < PAGES * 1.01, status
     time.sleep(FLUSH_S)
@@ -55,11 +59,23 @@ def one_run(shards: int) -> Figures:
         "pages_per_s": status["pages"] / took.wall_s,
         "pages_per_s_without_start": status["pages"] / (last - first),
         "cpu_ms_per_page": 1e3 * took.cpu_s / status["pages"],
+        "server_ms_per_page": 1e3 * served_s / status["pages"],
         "html_kb_per_page": html_kb / status["pages"],
         "us_per_kb": 1e6 * took.cpu_s / html_kb,
         "rss_mb": took.rss_mb,
         "others_cores": took.others_cores,
     }
+
+
+def server_cpu_s() -> float:
+    """Return the CPU that all processes of the web server have taken so far."""
+    ticks = 0
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            name, _, rest = place.read_text().partition("(")[2].rpartition(")")
+            if name == "nginx":
+                ticks += sum(map(int, rest.split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def one_pair(number: int) -> dict[int, Figures]:
@@ -103,6 +119,7 @@ def main() -> None:
         "shards",
         {
             "speedup": ratio(pairs, "pages_per_s"),
+            "speedup_server_apart": round(SHARDS / ratio(pairs, "cpu_ms_per_page"), 3),
             "cpu_ratio": ratio(pairs, "cpu_ms_per_page"),
             "speedup_without_start": ratio(pairs, "pages_per_s_without_start"),
             "cpu_ratio_per_kb": ratio(pairs, "us_per_kb"),

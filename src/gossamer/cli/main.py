@@ -47,6 +47,7 @@ def run() -> None:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader has seen enough; Python would say so as it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    gc.freeze()  # or Python walks through everything, several times, as it ends
     sys.exit(code)
 
 

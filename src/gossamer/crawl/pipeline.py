@@ -355,13 +355,14 @@ def sitemap_tasks(asked_for: Task, rules: RobotsRules, at: Stations) -> list[Tas
     return next_tasks(source, links, at).new
 
 
+_FAILURES = {kind.value: kind for kind in FailureKind}
+
+
 def end_of(reason: str, detail: str) -> Failed | Refused:
     """Return the end of a URL that is not asked for again, for the reason of its last failure."""
     if reason == RefusalKind.ROBOTS_UNREACHABLE:
         return Refused(kind=RefusalKind.ROBOTS_UNREACHABLE, detail=detail)
-    is_known = reason in set(FailureKind)
-    kind = FailureKind(reason) if is_known else FailureKind.FIRST_BYTE_TIMEOUT
-    return Failed(kind=kind, detail=detail)
+    return Failed(kind=_FAILURES.get(reason, FailureKind.FIRST_BYTE_TIMEOUT), detail=detail)
 
 
 def was_asked(outcome: FetchOutcome) -> bool:

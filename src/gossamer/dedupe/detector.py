@@ -311,7 +311,8 @@ def words_fingerprint(found: Extraction) -> int | None:
     targets = pages_of(found.links)
     if not found.text and not found.title and not targets:
         return None
-    hashed = xxhash.xxh3_64(f"{found.title}\n{found.text}".encode("utf-8", "surrogatepass"))
+    hashed = xxhash.xxh3_64(f"{found.title}\n".encode("utf-8", "surrogatepass"))
+    hashed.update(found.text.encode("utf-8", "surrogatepass"))  # by itself: it keeps its UTF-8
     hashed.update(targets)
     return hashed.intdigest()
 

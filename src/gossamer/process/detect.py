@@ -14,6 +14,7 @@ raises.
 """
 
 import codecs
+import ctypes
 import re
 import zlib
 from functools import lru_cache
@@ -456,12 +457,18 @@ def decode(body: bytes, declared: str = "", *, is_cut: bool = False) -> tuple[st
     return text.removeprefix("\ufeff"), label
 
 
+_keep_utf_8 = ctypes.pythonapi.PyUnicode_AsUTF8
+"""Python keeps the UTF-8 that this makes with the text: `encode` only copies it from then on."""
+_keep_utf_8.argtypes = (ctypes.py_object,)
+_keep_utf_8.restype = ctypes.c_void_p
+
+
 def clean(text: str) -> str:
     """Return text that UTF-8 can hold: lone surrogates become replacement characters."""
     if text.isascii():
         return text
     try:
-        text.encode()
+        _keep_utf_8(text)
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text

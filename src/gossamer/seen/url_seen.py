@@ -68,9 +68,9 @@ class YoungTable:
         """Return how many keys are held."""
         return len(self._keys)
 
-    def add(self, keys: Keys) -> Keys:
+    def add(self, keys: Iterable[int]) -> Keys:
         """Remember keys; return those that were not yet here, each once."""
-        fresh = [key for key in dict.fromkeys(keys.tolist()) if key not in self._keys]
+        fresh = self.new_among(dict.fromkeys(keys))
         self._keys.update(fresh)
         return np.array(fresh, np.uint64)
 
@@ -169,7 +169,7 @@ class UrlSeen:
         """
         if isinstance(self._table, YoungTable) and self._table.count > YOUNG_KEYS:
             self._table = self._grown_up()
-        fresh = self._table.add(np.array(keys, np.uint64))
+        fresh = self._added(keys)
         if len(fresh):
             self._pending.append(fresh)
 
@@ -258,9 +258,15 @@ class UrlSeen:
     def _replay(self, log: dict[int, Keys]) -> None:
         """Take the keys of committed log rows back into the table."""
         for number in sorted(log):
-            self._table.add(log[number])
+            self._added(log[number])
             self._log.append(number)
             self._next_log = number + 1
+
+    def _added(self, keys: Keys | Sequence[int]) -> Keys:
+        """Take keys into the table; return those that were not yet in it."""
+        if not isinstance(self._table, YoungTable):
+            return self._table.add(np.array(keys, np.uint64))
+        return self._table.add(keys.tolist() if isinstance(keys, np.ndarray) else keys)
 
     def _freeze_if_full(self) -> None:
         """Set a full table aside for a flush, unless it holds keys that no commit knows of.

@@ -30,7 +30,7 @@ from gossamer.traps.rules import (
     is_unending,
 )
 from gossamer.traps.trust import trusts_unit, trusts_url
-from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_at, units_of
+from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, host_unit, units_at
 from gossamer.urls import Patterns, registrable_domain
 
 PROBES = 2
@@ -323,7 +323,7 @@ class TrapDetector:
         if unit is None and (together := self._probations.suspected_with_others(url)) is not None:
             return together
         if (source is not None or task.is_doubtful) and self._domains.is_new(url.host):
-            host = self._registry.get(units_of(url)[-1])
+            host = self._registry.get(host_unit(url))
             if not host.is_watched:
                 self._probations.begin(host, "only pages on probation name it", source)
             return host

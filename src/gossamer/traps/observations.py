@@ -29,11 +29,11 @@ from gossamer.traps.unit import (
     Unit,
     address_of,
     group_of,
+    host_unit,
     is_id,
     is_volatile,
     number_in,
     shape_of,
-    units_of,
 )
 
 FEW_NEW = 4
@@ -110,7 +110,7 @@ def observation_of(turn: Turn) -> Observation:
         via=task.via.partition("://")[2],
         new=[address_of(new.url) for new in brought if new.url.host == host],
         links=found.links if found is not None else (),
-        abroad=Counter([units_of(url)[-1] for url in others]) if others else {},
+        abroad=Counter(map(host_unit, others)) if others else {},
     )
 
 

@@ -52,6 +52,7 @@ from gossamer.traps.unit import (
     begun_again,
     child_of,
     host_of,
+    host_unit,
     probation_name,
     units_of,
     word_folder_around,
@@ -251,7 +252,7 @@ class Probations:
         shared = self.shared.suspected_at(url.host)
         if not shared:
             return None
-        host = self._registry.get(units_of(url)[-1])
+        host = self._registry.get(host_unit(url))
         if not host.is_watched:
             count = self.shared.count_at(shared)
             self.begin(host, f"{count} domains at {shared} name ever newer ones", shared=shared)
@@ -377,7 +378,7 @@ class Probations:
                 if unit.probation is not None and unit.probation.shared == cleared:
                     self.release(unit)
         elif not is_free and not self.shared.suspected_at(turn.task.url.host):
-            host = self._registry.get(units_of(turn.task.url)[-1])
+            host = self._registry.get(host_unit(turn.task.url))
             if host.probation is not None and host.probation.shared:
                 self.release(host)
 
@@ -461,7 +462,7 @@ class Probations:
         """Put two hosts on probation whose pages bring ever new pages of each other."""
         if not page.abroad:
             return
-        host = self._registry.get(units_of(page.task.url)[-1])
+        host = self._registry.get(host_unit(page.task.url))
         for name, count in page.abroad.items():
             if name in host.abroad or len(host.abroad) < ABROAD_KEPT:
                 host.abroad[name] = host.abroad.get(name, 0) + count

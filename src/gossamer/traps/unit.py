@@ -269,6 +269,11 @@ def units_of(url: Url) -> list[str]:
     return units_at(address_of(url))
 
 
+def host_unit(url: Url) -> str:
+    """Return the last of the units that a URL lies in: its host."""
+    return f"{url.origin.partition('://')[2]}/"
+
+
 def units_at(address: str) -> list[str]:
     """Return the units that an address lies in, the smallest first, its host last."""
     path, mark, _ = address.partition("?")
