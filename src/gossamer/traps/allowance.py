@@ -20,6 +20,10 @@ ADDRESS_FACTOR = 10
 """An address may have so many times the allowance of a domain: it may be that of a large provider.
 """
 ADDRESSES_KEPT = 8
+HOMES_ASKED = 64
+"""Of more seeds than these it is not asked host by host whether all have something left."""
+_HOME = "home "
+"""What the names of the accounts of seeds' hosts begin with."""
 NEW_HOST_COST = 2
 """The first request to a host costs its robots.txt, too."""
 
@@ -75,7 +79,7 @@ class Allowance:
         """Return True if another request may be made for a unit on probation."""
         host = host_of(unit.name)
         if self.is_home(unit):
-            account = f"home {host}"
+            account = _HOME + host
             used = self._spent.get(account, 0) + self._out.get(account, 0)
             return max(used, self._host_count(host)) < self._per_home
         account = registrable_domain(host)
@@ -84,6 +88,26 @@ class Allowance:
             return False
         spent, out, most = self._spent_at.get, self._out_at.get, self._per_address
         return all(spent(at, 0) + out(at, 0) < most for at in probation.spent_at)
+
+    @property
+    def is_left_everywhere(self) -> bool:
+        """Return True if no account and no address has spent what it may, out tasks included.
+
+        Whoever sums over thousands of units need not ask for each of them then.
+        """
+        limits = (self._per_domain, self._per_address, self._per_home)
+        if min(limits) <= 0 or len(self._homes) > HOMES_ASKED:
+            return False
+        for account in self._spent.keys() | self._out.keys():
+            most = self._per_home if account.startswith(_HOME) else self._per_domain
+            if self._spent.get(account, 0) + self._out.get(account, 0) >= most:
+                return False
+        addresses = self._spent_at.keys() | self._out_at.keys()
+        at, out = self._spent_at.get, self._out_at.get
+        if any(at(one, 0) + out(one, 0) >= self._per_address for one in addresses):
+            return False
+        hosts = (name for home in self._homes for name in (home, f"www.{home}"))
+        return all(self._host_count(host) < self._per_home for host in hosts)
 
     def used_by(self, unit: Unit) -> str:
         """Return in words if a part of a seed's host has used up most of its URLs; "" if not.
@@ -142,7 +166,7 @@ class Allowance:
     def account_of(self, unit: Unit) -> str:
         """Return whose allowance a unit spends: its domain's, or that of a seed's host."""
         host = host_of(unit.name)
-        return f"home {host}" if self.is_home(unit) else registrable_domain(host)
+        return _HOME + host if self.is_home(unit) else registrable_domain(host)
 
 
 LEAD = 4.0

@@ -192,10 +192,14 @@ class TrapDetector:
     @property
     def left(self) -> int:
         """Return how many of the tasks that are held will yet go: an allowance is left for them."""
+        if self._allowance.is_left_everywhere:
+            return self._queues.undecided
         return sum(
-            self._queues.count(unit.name)
+            count
             for unit in self._registry.watched()
-            if unit.probation is not None and self._allowance.has_room(unit, unit.probation)
+            if unit.probation is not None
+            and (count := self._queues.count(unit.name))
+            and self._allowance.has_room(unit, unit.probation)
         )
 
     @property

@@ -307,8 +307,9 @@ class HeldQueues:
     @property
     def undecided(self) -> int:
         """Return how many tasks are held by units that are neither closed nor released."""
-        decided = self._closed | self._releasing.keys()
-        return sum(len(queue) for name, queue in self._queues.items() if name not in decided)
+        closed, releasing = self._closed, self._releasing
+        queues = self._queues.items()
+        return sum(len(q) for name, q in queues if name not in closed and name not in releasing)
 
     @property
     def releasing(self) -> int:

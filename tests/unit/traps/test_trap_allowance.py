@@ -54,6 +54,56 @@ def test_all_hosts_and_folders_of_a_domain_have_one_allowance() -> None:
     assert [web.allowance.spent_by(unit) for unit in (folder, other)] == [10, 0]
 
 
+def test_something_is_left_everywhere_until_a_domain_an_address_or_a_seeds_host_has_spent_all() -> (
+    None
+):
+    web, unit = Web(), suspect("t.test/")
+    assert web.allowance.is_left_everywhere
+    web.spend(unit, 8)
+    web.allowance.send(unit)
+    assert web.allowance.is_left_everywhere
+    web.allowance.send(unit)
+    assert (web.allowance.is_left_everywhere, web.has_room(unit)) == (False, False)
+    web.allowance.take_back(unit, 2)
+    assert web.allowance.is_left_everywhere
+    web.spend(unit, 2)
+    assert not web.allowance.is_left_everywhere
+
+    other = suspect("u.test/")
+    web = Web()
+    web.allowance.send(other, 10)
+    assert not web.allowance.is_left_everywhere, "all that it may have is out"
+
+    web = Web()
+    for number in range(12):
+        web.spend(suspect(f"t{number}.test/"), 9, "1.2.3.4")
+    assert not web.allowance.is_left_everywhere, (
+        "an address has ten times the allowance of a domain"
+    )
+
+
+@pytest.mark.parametrize("host", ["home.test", "www.home.test"])
+def test_a_seeds_host_has_nothing_left_once_it_has_as_many_urls_as_it_may_have(host: str) -> None:
+    web, unit = Web(), suspect(f"{host}/x/")
+    web.spend(unit, 49)
+    web.hosts[host] = 49
+    assert web.allowance.is_left_everywhere, "more than the allowance of any other domain"
+    web.hosts[host] = 50
+    assert (web.allowance.is_left_everywhere, web.has_room(unit)) == (False, False)
+    web.hosts[host] = 49
+    web.spend(unit, 1)
+    assert (web.allowance.is_left_everywhere, web.has_room(unit)) == (False, False)
+
+
+def test_where_nothing_may_be_had_or_of_many_seeds_units_are_asked_one_by_one() -> None:
+    assert not Web(per_home=0).allowance.is_left_everywhere
+    web = Web()
+    web.allowance.add_homes(url(f"http://s{number}.test/") for number in range(63))
+    assert web.allowance.is_left_everywhere
+    web.allowance.add_homes([url("http://one-more.test/")])
+    assert not web.allowance.is_left_everywhere
+
+
 def test_what_is_out_counts_until_it_has_ended() -> None:
     web, unit = Web(), suspect("t.test/")
     web.spend(unit, 8)

@@ -368,6 +368,15 @@ class TestWhoMayGo:
         bench.admit(*urls(10, "http://x.t.test/"), via="http://x.t.test/")
         assert len(bench.look()) == 6
 
+    def test_what_is_left_is_counted_without_what_is_closed_or_may_not_go(self) -> None:
+        units = [suspect("t.test/"), suspect("u.test/"), suspect("v.test/", spent=20)]
+        closed = Unit(name="w.test/", pages=8, verdict="trap_same")
+        for allowance, left in ((21, 25), (20, 20)):
+            bench = TrapBench([*units, closed], TrapsConfig(allowance=allowance))
+            for host, count in (("t", 10), ("u", 10), ("v", 5), ("w", 5)):
+                bench.admit(*urls(count, f"http://{host}.test/"), via=f"http://{host}.test/")
+            assert (bench.traps.held, bench.traps.left) == (25, left)
+
     def test_at_home_the_limit_of_the_host_counts(self) -> None:
         home = suspect("home.test/a/")
         bench = TrapBench([home], TrapsConfig(allowance=2), per_home=15)
