@@ -302,7 +302,6 @@ class EngineLoop:
             wants=traps.is_waiting,
             requests=self._ledger.counters.requests,
             used=traps.used,
-            used_open=traps.used_open,
         )
 
     @property
