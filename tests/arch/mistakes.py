@@ -272,6 +272,20 @@ MISTAKES: tuple[Mistake, ...] = (
         "expected a URL per line",
     ),
     Mistake(
+        "seeds file in UTF-16",
+        "crawl --seeds WIDE_SEEDS --into NEW",
+        2,
+        "WIDE_SEEDS: it is UTF-16",
+        "saved as UTF-8",
+    ),
+    Mistake(
+        "label in quotation marks",
+        "crawl --seeds QUOTED_SEEDS --into NEW",
+        2,
+        "QUOTED_SEEDS, line 1: the label '\"news\"'",
+        "expected printable ones without quotation marks",
+    ),
+    Mistake(
         "very long line of a seeds file",
         "crawl --seeds LONG --into NEW",
         2,
@@ -291,6 +305,13 @@ MISTAKES: tuple[Mistake, ...] = (
         2,
         "has the port 99999",
         "expected one from 1 to 65535",
+    ),
+    Mistake(
+        "port with letters",
+        "crawl http://a.test:81oo/ --into NEW",
+        2,
+        "has the port '81oo'",
+        "expected a number from 1 to 65535",
     ),
     Mistake(
         "proxy of an unknown kind",

@@ -4,7 +4,11 @@ from pathlib import Path
 
 from gossamer.cli.main import STOPPED
 from gossamer.testing import FakeWeb
-from tests.cluster.machines import cluster_trial, gossamer_says
+from tests.cluster.machines import cluster_trial, gossamer_says, wait_for
+
+
+def down(home: str) -> dict[str, object]:
+    return gossamer_says("cluster", "down", "--home", home, "--json", variables={})
 
 
 def test_a_cluster_that_goes_down_ends_its_crawl_cleanly(tmp_path: Path) -> None:
@@ -13,8 +17,9 @@ def test_a_cluster_that_goes_down_ends_its_crawl_cleanly(tmp_path: Path) -> None
         going.crawl()
         assert going.wait_for(40)
         home = str(going.nodes[0].home)
-        gossamer_says("cluster", "down", "--home", home, "--json", variables={})
+        down(home)
         ended = going.finish().expect(STOPPED)
+        assert wait_for(lambda: down(home)["nodes"] == [])  # it was down, and stays so
     assert ended.last_json["restarts"] == 0
     assert ended.last_json["reason"] == "stopped"
     told = gossamer_says("status", going.url, "--json", variables={})

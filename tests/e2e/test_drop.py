@@ -219,6 +219,23 @@ def test_a_pattern_that_only_crawl_toml_or_only_the_archive_has_holds(tmp_path: 
         assert "/secret/" not in " ".join(known(crawler.folder))
 
 
+def test_a_pattern_that_names_nothing_is_told_with_how_to_take_it_back(tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    with serve_in_thread(web()) as server:
+        crawler_of(server, folder, "--delay", "0").run("--max-pages", "1").expect(0)
+    nothing = "no known URL matches a.tset/*"
+    assert nothing in say("drop", str(folder), "a.tset/*", "--dry-run").expect(0).out
+    told = " ".join(say("drop", str(folder), "a.tset/*", PATTERN).expect(0).out.split())
+    assert f"{nothing}: it is kept for URLs that come later" in told
+    assert f"gossamer drop {folder} --undo 'a.tset/*'" in told.replace("\n", " ")
+    again = only_json(say("drop", str(folder), "a.tset/*", PATTERN, "--json").expect(0))
+    assert again["unmatched"] == ["a.tset/*"]
+    # One that names a path, and no port, holds at any: the server's is one of its own.
+    told = only_json(say("drop", str(folder), "a.test/open/*", "--dry-run", "--json").expect(0))
+    assert told["unmatched"] == []
+    assert sum(told["urls"].values()) == OPEN
+
+
 def refused(ended: Ended) -> str:
     ended.expect(2)
     lines = ended.err.strip().splitlines()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing import FakeWeb
-from tests.e2e.crawler import wait_until
+from tests.e2e.crawler import only_json, say, wait_until
 from tests.e2e.judge import repeated
 from tests.store.extent import only_in_full
 from tests.store.machines import LEASE_S, SHIP_S, Trial, pause, trial
@@ -61,6 +61,24 @@ def test_a_stop_while_the_store_is_away_says_so_and_the_same_command_goes_on(
         owner.run().expect(0)
         assert repeated(going.server.requests()) == 0
         going.judge(owner)
+
+
+def test_who_stops_a_crawl_whose_store_is_away_is_told(tmp_path: Path) -> None:
+    with trial(tmp_path, FakeWeb(seed=1925, **SMALL)) as going:
+        owner = going.machine("a")
+        owner.start()
+        going.wait_for(10, owner)
+        going.place.go_away()
+        stopped = say("stop", str(owner.folder)).expect(4)
+        assert f"stopped, but {going.place.url} could not be reached" in stopped.err
+        assert f"`gossamer crawl --into {owner.folder}` goes on with it and ships it" in stopped.err
+        owner.finish().expect(4)
+        going.place.come_back()
+        owner.start()
+        going.wait_for(10, owner)
+        told = only_json(say("stop", str(owner.folder), "--json").expect(0))
+        assert told["unshipped_to"] == ""
+        owner.finish().expect(3)
 
 
 def test_a_store_that_replaces_instead_of_refusing_is_refused(tmp_path: Path) -> None:

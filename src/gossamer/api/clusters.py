@@ -230,8 +230,12 @@ def cluster_split(store: str, shard: int | None = None) -> ShardSplit:
 
 
 def cluster_down(home: Path | str | None = None) -> ClusterFacts:
-    """End all crawls of a cluster cleanly, then the cluster."""
-    return _facts(cluster_home(home), _asked(cluster_home(home), "down"))
+    """End all crawls of a cluster cleanly, then the cluster; one that is down stays so."""
+    from gossamer.cluster import HeadAnswer
+
+    place = cluster_home(home)
+    is_down = place.authority_key.exists() and _pid_of(place) is None
+    return _facts(place, HeadAnswer() if is_down else _asked(place, "down"))
 
 
 def cluster_node(home: Path | str | None = None, cores: int = 0, name: str = "") -> None:

@@ -75,7 +75,7 @@ def drop_patterns(
     config = load_crawl_config(folder)
     request = DropRequest(patterns=tuple(given), undo=tuple(undone))
     kept = with_dropped(config, request).filter.drop
-    urls = count_named(crawl.folder, given) if given else {}
+    urls, unmatched = count_named(crawl.folder, given)
     removed, running = 0, False
     if not is_trial:
         told = drop(folder, given, undone)
@@ -89,6 +89,7 @@ def drop_patterns(
         unqueued=removed,
         running=running,
         dry_run=is_trial,
+        unmatched=unmatched,
     )
 
 

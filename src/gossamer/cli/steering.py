@@ -15,7 +15,7 @@ from gossamer.cli.options import (
 from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import MIB, as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder, telling
-from gossamer.errors import ConfigError
+from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.log import counted
 
 if TYPE_CHECKING:
@@ -60,9 +60,15 @@ def stop(folder: SteeredFolder, *, json: Json = False) -> None:
     facts = OpenCrawl(crawl_folder(folder)).stop()
     if json:
         print_json(as_json(facts))
-        return
+        if not facts.unshipped_to:
+            return
     flag = "--cluster auto --store" if "://" in place_given(folder) else "--into"
     go_on = f"`gossamer crawl {flag} {_named(folder)}` goes on with it"
+    if facts.unshipped_to:
+        raise CannotGoOn(
+            f"stopped, but {facts.unshipped_to} could not be reached: what was crawled last is in "
+            f"{place_given(folder)} only. Once the store is back, {go_on} and ships it"
+        )
     told = "stopped" if facts.was_running else "no crawl is running"
     out().print(harmless(f"{told}; {go_on}"), markup=False)
 
@@ -187,13 +193,14 @@ def _tell_purged(facts: "Purged", *, is_json: bool) -> None:
 
 def _drop_lines(facts: "Dropped", folder: str) -> list[str]:
     """Return what was dropped, in words."""
+    nothing = [f"no known URL matches {one}" for one in facts.unmatched]
     stored = facts.urls.get("archived", 0)
     waiting = sum(facts.urls.get(state, 0) for state in ("queued", "parked", "held"))
     if facts.dry_run:
         others = sum(facts.urls.values()) - stored - waiting
         found = f"{counted(stored, 'stored page')}, {counted(waiting, 'queued URL')}"
         more = f"{counted(others, 'URL')} that failed, redirect or were refused"
-        return [f"would be dropped: {found} and {more}; nothing was changed"]
+        return [f"would be dropped: {found} and {more}; nothing was changed", *nothing]
     lines = [f"no longer dropped: {one}" for one in facts.undone]
     if facts.undone:
         lines.append(f"`gossamer retry {folder} --reason dropped` queues what was refused")
@@ -205,6 +212,11 @@ def _drop_lines(facts: "Dropped", folder: str) -> list[str]:
         )
     if not facts.added and not facts.undone:
         lines.append("it was dropped before")
+    lines += [
+        f"{words}: it is kept for URLs that come later; if it is misspelt, "
+        f"`gossamer drop {folder} --undo {shlex.quote(one)}` takes it back"
+        for one, words in zip(facts.unmatched, nothing, strict=True)
+    ]
     return lines
 
 

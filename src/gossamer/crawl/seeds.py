@@ -2,6 +2,7 @@
 
 import os
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -59,6 +60,10 @@ _LIST = re.compile(
     r"\A(?:[a-z]+://)?(?![^/?#]*@)[^/?#]*/?,|\A[^?#]*[,\s][a-z]+://", re.IGNORECASE | re.ASCII
 )
 """A comma right after the host, in it, or before another URL; a blank there: a list, a table."""
+_BAD_PORT = re.compile(
+    r"[a-z]+://[^/?#@:\[\]\\]+:([0-9]*[^0-9/?#@:\[\]\\][^/?#@:\[\]\\]*)(?:[/?#\\]|$)",
+    re.IGNORECASE,
+)
 MAX_PORT = 65_535
 SHOWN_CHARS = 200
 """Of a seed that is refused."""
@@ -88,9 +93,10 @@ def read_seeds(path: Path | str, protocols: Sequence[ProtocolModule] = ()) -> li
         ) from error
     except UnicodeDecodeError as error:
         number = error.object[: error.start].count(b"\n") + 1
+        is_wide = error.object.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+        found = "it is UTF-16" if is_wide else f"line {number} is not UTF-8 text"
         raise ConfigError(
-            f"cannot read the seeds file {path}: line {number} is not UTF-8 text; "
-            "expected a URL per line"
+            f"cannot read the seeds file {path}: {found}; expected a URL per line, saved as UTF-8"
         ) from error
     seeds: list[Seed] = []
     for number, line in enumerate(lines, 1):
@@ -114,6 +120,8 @@ def seed_complaint(text: str, protocols: Sequence[ProtocolModule] = ()) -> str:
         shown = f"{shown[:SHOWN_CHARS]}..."
     if url is None and len(text) > MAX_CHARS:
         return f"{shown!r} is too long: {len(text):,} characters; expected at most {MAX_CHARS:,}"
+    if url is None and (found := _BAD_PORT.match(text)) is not None:
+        return f"{shown!r} has the port {found[1]!r}; expected a number from 1 to {MAX_PORT}"
     if url is None and (port := _port_of(text)) > MAX_PORT:
         return f"{shown!r} has the port {port}; expected one from 1 to {MAX_PORT}"
     if _LIST.search(text.strip()) is not None:

@@ -174,6 +174,7 @@ class Shipper:
             prefix=shard_prefix(self.orders.generation, self.place.shard),
             stem=f"{self.orders.epoch:06d}",
         )
+        self._unshipped_path.unlink(missing_ok=True)
 
     @property
     def may_ask(self) -> bool:
@@ -246,6 +247,7 @@ class Shipper:
         deadline = boot_time() + LAST_S
         while not await self._try_to_ship(has_ended=True):
             if boot_time() >= deadline:
+                replace_file(self._unshipped_path, self.orders.url.encode())
                 raise CannotGoOn(
                     f"{self.orders.url} cannot be reached; what was crawled last is in "
                     f"{self.place.folder.root} only. Start the crawl again here to ship it"
@@ -502,6 +504,10 @@ class Shipper:
         path = self.place.folder.archive / name
         here = path.stat().st_size if path.exists() else -1
         return self.older.get(name, here)
+
+    @property
+    def _unshipped_path(self) -> Path:
+        return self.place.folder.unshipped_path(self.place.shard)
 
     @property
     def _mark_path(self) -> Path:

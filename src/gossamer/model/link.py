@@ -256,7 +256,10 @@ def labels_complaint(text: str) -> str:
             shown = f"{name[:MAX_LABEL_CHARS]}..."
             return f"the label {shown!r} is too long; expected at most {MAX_LABEL_CHARS} characters"
         if not name.isprintable() or '"' in name:
-            return f"the label {name!r} has a character that no label may have"
+            return (
+                f"the label {name!r} has a character that no label may have; expected "
+                "printable ones without quotation marks"
+            )
     return ""
 
 

@@ -6,6 +6,7 @@ It also remembers only some twenty compiled selectors. Hence tables by tag, few 
 selector where a tag will do.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
@@ -75,6 +76,8 @@ PLACES: dict[str, dict[str, LinkKind]] = {
 }
 """Tag, then attribute, then the kind of link it makes."""
 _NOT_ELSEWHERE = ("data:", "#")
+_NO_BASE = re.compile(r"[\s\0-\x20]*(?:javascript|vbscript|about|blob|mailto|tel):", re.IGNORECASE)
+"""A base that is ignored is no link either."""
 _SETS = {"srcset": LinkKind.IMAGE, "data-srcset": LinkKind.IMAGE, "imagesrcset": LinkKind.IMAGE}
 _SELECTED: tuple[tuple[str, str, LinkKind], ...] = (
     ("table[background]", "background", LinkKind.IMAGE),
@@ -243,7 +246,8 @@ def _placed(element: ElementView, attributes: dict[str, LinkKind], found: list[R
         kind = attributes.get(name)
         if kind is not None:
             value = " ".join(said) if isinstance(said, list) else said
-            if value and not value.startswith(_NOT_ELSEWHERE):
+            is_ignored = element.tag == "base" and _NO_BASE.match(value or "")
+            if value and not value.startswith(_NOT_ELSEWHERE) and not is_ignored:
                 found.append((value, kind, alt, "", element.source_line or 0, ""))
         elif name in _SETS and isinstance(said, str):
             line = element.source_line or 0

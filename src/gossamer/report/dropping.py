@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -30,17 +31,32 @@ class Dropped(Struct, frozen=True, kw_only=True):
     """A crawl is running and obeys; otherwise the next start does."""
     dry_run: bool
     """They were only counted."""
+    unmatched: list[str] = []
+    """Given patterns that no known URL matches: kept for later, or misspelt."""
 
 
-def count_named(folder: Path | str, patterns: Sequence[str]) -> dict[str, int]:
+class NamedUrls(NamedTuple):
+    """The known URLs of a crawl that patterns name."""
+
+    by_state: dict[str, int]
+    unmatched: list[str]
+    """Patterns that name none."""
+
+
+def count_named(folder: Path | str, patterns: Sequence[str]) -> NamedUrls:
     """Return how many known URLs of a crawl, running or not, patterns name, by their state."""
     place = folder_of(folder)
     if not any(State.exists(path) for path in (place.root / "state").glob("[0-9]*")):
-        return {}
-    named = Patterns(patterns)
+        return NamedUrls({}, [*patterns])
+    named, unmatched = Patterns(patterns), {one: Patterns([one]) for one in patterns}
+    found: Counter[str] = Counter()
     with Snapshot.open(folder) as snapshot:
-        found = Counter(row.state for _, row in known_urls(snapshot) if named.match(row.url))
-    return dict(sorted(found.items()))
+        for _, row in known_urls(snapshot):
+            if named.match(row.url):
+                found[row.state] += 1
+                matched = [one for one, alone in unmatched.items() if alone.match(row.url)]
+                unmatched = {one: unmatched[one] for one in unmatched if one not in matched}
+    return NamedUrls(dict(sorted(found.items())), [*unmatched])
 
 
 def drop(folder: Path | str, patterns: Sequence[str], undo: Sequence[str]) -> int | None:

@@ -31,6 +31,8 @@ class StoppedCrawl(Struct, frozen=True, kw_only=True):
     was_running: bool
     has_ended: bool
     """Nothing runs in the folder; False if that took longer than was to be waited for."""
+    unshipped_to: str = ""
+    """The store that was away, so that what was crawled last is in the folder only."""
 
 
 def pause(folder: Path | str) -> PauseState:
@@ -76,7 +78,8 @@ def stop(folder: Path | str, wait_s: float | None = None) -> StoppedCrawl:
         if deadline is not None and time.perf_counter() >= deadline:
             return StoppedCrawl(was_running=True, has_ended=False)
         time.sleep(LOOK_AGAIN_S)
-    return StoppedCrawl(was_running=True, has_ended=True)
+    urls = [path.read_text() for path in place.unshipped_paths]
+    return StoppedCrawl(was_running=True, has_ended=True, unshipped_to="".join(urls[:1]))
 
 
 def _holder(place: CrawlFolder) -> str:

@@ -18,6 +18,7 @@ _NAME = re.compile(
 )
 _KIND_BY_NAME: dict[str, ArchiveKind] = {"pages": "pages", "text": "text", "links": "links"}
 LOST_FOUND = "lost+found"
+UNSHIPPED = "unshipped-"
 FAR = "far"
 _ENDS = re.compile(r"ends-([0-9]{2,9})")
 
@@ -105,6 +106,15 @@ class CrawlFolder(Struct, frozen=True):
     def paused_path(self) -> Path:
         """Return the file that pauses the crawl for as long as it is there."""
         return self.root / "paused"
+
+    def unshipped_path(self, shard: int) -> Path:
+        """Return the file that names the store to which a shard could not ship its end."""
+        return self.root / f"{UNSHIPPED}{shard:02d}"
+
+    @property
+    def unshipped_paths(self) -> list[Path]:
+        """Return the files of all shards that could not ship their end."""
+        return sorted(self.root.glob(f"{UNSHIPPED}*"))
 
     @property
     def taken_over_path(self) -> Path:

@@ -5,7 +5,7 @@ example.org             this host
 docs-*.example.org      a star inside stands for any characters, dots too
 */private/*             a pattern with a slash is matched against the whole URL
 https://h.example/x*    likewise
-h.example/x*            likewise, with any scheme
+h.example/x*            likewise, with any scheme, and with any port if it names none
 /private/*              likewise, on any host
 """
 
@@ -17,6 +17,8 @@ from gossamer.errors import ConfigError
 from gossamer.urls.canonical import parse, read_canonical
 
 _HOST_GLOB = re.compile(r"[a-z0-9*_.-]+")
+_PORT = re.compile(r":[0-9*]+$")
+_ANY_PORT = "(?::[0-9]+)?"
 _NOT_HOST = re.compile(r"[:@?#\\\\%]")
 _HELP = "write a host (example.org), a host glob (*.example.org) or a URL pattern (*/private/*)"
 
@@ -98,9 +100,13 @@ def _host_regex(pattern: str) -> re.Pattern[str]:
 def _url_regex(pattern: str) -> re.Pattern[str]:
     if pattern.startswith("/"):
         return re.compile(f"[a-z]+://[^/]*{_star(pattern)}")
-    if not pattern.startswith("*") and "://" not in pattern:
-        return re.compile(f"[a-z]+://{_star(pattern)}")
-    return re.compile(_star(pattern))
+    if "://" in pattern or pattern.startswith("*/"):
+        return re.compile(_star(pattern))
+    host, _, rest = pattern.partition("/")
+    any_port = "" if _PORT.search(host) else _ANY_PORT
+    scheme = "" if pattern.startswith("*") else "[a-z]+://"
+    found = _star(f"{host}\0/{rest}").replace("\0", any_port)
+    return re.compile(f"{scheme}{found}")
 
 
 def _star(pattern: str) -> str:

@@ -21,7 +21,7 @@ from gossamer.filter import (
     url_filter,
 )
 from gossamer.model import Link, LinkKind, Objection, Reject, Task, Url
-from gossamer.urls import parse
+from gossamer.urls import Patterns, parse
 
 SEED = "http://www.example.org/docs/index.html"
 
@@ -62,6 +62,25 @@ def reason(filters: FilterChain, text: str, **given: Any) -> Reject | None:
 )
 def test_what_cannot_be_fetched_is_refused_by_scheme(text: str) -> None:
     assert reason(chain(), text) is Reject.SCHEME
+
+
+@pytest.mark.parametrize(
+    ("pattern", "yes", "no"),
+    [
+        ("h.test/x*", "http://h.test:8100/xy", "http://h.test.evil/xy"),
+        ("h.test:80/x*", "http://h.test:80/xy", "http://h.test:8100/xy"),
+        ("http://h.test/x*", "http://h.test/xy", "http://h.test:8100/xy"),
+        ("*.h.test/x*", "https://a.h.test:81/xy", "https://a.h.test:81/y"),
+        ("docs-*.h.test/x/*", "http://docs-1.h.test:9/x/y", "http://docs.h.test:9/x/y"),
+        ("[::1]/x", "http://[::1]:8100/x", "http://[::2]:8100/x"),
+    ],
+)
+def test_a_pattern_without_a_port_and_a_scheme_holds_for_any(
+    pattern: str, yes: str, no: str
+) -> None:
+    found = Patterns([pattern])
+    assert found.match_url(yes) == pattern
+    assert not found.match_url(no)
 
 
 FILE, FTP = "file:///etc/passwd", "ftp://h.example/x"

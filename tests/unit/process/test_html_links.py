@@ -116,6 +116,9 @@ def test_a_link_is_found_however_it_is_written(
         '<meta http-equiv=refresh content="30">',
         "<script>location = '/t' + id;</script>",
         "<p>/t</p>",
+        "<base href='javascript:void(0)'>",
+        "<base href=' JavaScript:1'>",
+        "<base href='about:blank'>",
     ],
 )
 def test_what_only_looks_like_a_link_is_none(
