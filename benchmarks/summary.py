@@ -96,6 +96,7 @@ AIMS = (
     Aim(
         "traps", "archive_coverage", "share of {archive_pages:,} numbered pages", 1.0, is_floor=True
     ),
+    Aim("traps", "index_trap_share", "share of traps in the index of a site with traps (S5)", 0.05),
     Aim("traps", "false_stops_realweb", "stops on {real_pages:,} pages of the real web", 0),
     Aim("tls", "new_to_bare", "CPU that TLS adds to a fetch, in bare handshakes of OpenSSL", 1.6),
     Aim("tls", "resumed_to_bare", "the same with sessions resumed, both ways", 1.9),

@@ -9,11 +9,11 @@ how many went to a trap's registrable domain afterwards, as a share of what is a
 
 In the environment: HELD_OUT=1 runs the held-out half alone, HELD_OUT=0 the other one; FAMILIES
 names families (shop,mail,word_maze), PARTS parts (alone, hub, mixes, sites, snares, archives,
-realweb); PAGES is the size of an archive, SCALE that of the families, REAL_PAGES=0 leaves the real
-web out. SIMULATED=1 crawls families without sockets, in a tenth of the time, and tells where the
-requests to traps came from: before a suspicion (free), as the share of what is on probation while
-others wait, or when nothing else waited (open). The result is kept if all families were crawled,
-and none was simulated.
+index, realweb); PAGES is the size of an archive, SCALE that of the families, REAL_PAGES=0 leaves
+the real web out; TIME is after how many seconds a crawl is cut off. SIMULATED=1 crawls families
+without sockets, in a tenth of the time, and tells where the requests to traps came from: before a
+suspicion (free), as the share of what is on probation while others wait, or when nothing else
+waited (open). The result is kept if all families were crawled, and none was simulated.
 """
 
 import json
@@ -44,13 +44,14 @@ from laboratory.snares import SnareWeb, serve_snares
 from realweb import FLAGS, SEED, bring_up, save
 from summary import AIMS, figure_of, misses
 
+import gossamer
 from gossamer.config import TrapsConfig
 
 PAGES = int(os.environ.get("PAGES", "10000"))
 REAL_PAGES = int(os.environ.get("REAL_PAGES", "20000"))
 SCALE = float(os.environ.get("SCALE", "1"))
 IS_SIMULATED = bool(os.environ.get("SIMULATED"))
-ALL_PARTS = ("alone", "hub", "mixes", "sites", "snares", "archives", "realweb")
+ALL_PARTS = ("alone", "hub", "mixes", "sites", "snares", "archives", "index", "realweb")
 PARTS = [part for part in os.environ.get("PARTS", "").split(",") if part] or ALL_PARTS
 FAMILIES = [name for name in os.environ.get("FAMILIES", "").split(",") if name]
 HALVES = {"": ("held_out", "tuned"), "1": ("held_out",), "0": ("tuned",)}[
@@ -69,6 +70,8 @@ SITE_PAGES = 1000
 SITE_TRAPS = 4
 SITE_URLS = 5_000
 """Five times the honest pages: what traps link counts, too."""
+S5_FOLDERS = ("word_maze", "deepening", "empty_calendar", "session_ids")
+"""As HARDENING names them; a wildcard domain is beside them."""
 SNARE_HONEST = ("woven", "worded", "tree")
 FIRST = ("flat", "loop", "calendar", "shop")
 SECOND = ("tarpit", "listing", "events", "portal")
@@ -77,7 +80,7 @@ ARCHIVES = ("indexed", "index_chain", "chained", "dated")
 PER_INDEX = 100
 FEW = 50
 """Honest pages around an archive."""
-TIME_S = 300
+TIME_S = int(os.environ.get("TIME", "300"))
 """A crawl that goes on for longer is cut off."""
 MOST_REQUESTS = 200_000
 """The same of a simulated one."""
@@ -291,6 +294,36 @@ def archive_crawls() -> Iterator[Endured]:
         yield endure(f"archive {kind}", web, knobs)
 
 
+def indexed_share() -> float:
+    """Crawl a site with the traps of S5; return their share of the pages that the index has."""
+    scale = SITE_PAGES / HONEST_FAMILIES["wiki"](1.0).pages
+    web = FamilyWeb(honest=("wiki",), folders=S5_FOLDERS, traps=("wildcard",), scale=scale)
+    with serve_snares(web) as served, tempfile.TemporaryDirectory() as place:
+        folder, config = Path(place) / "crawl", Path(place) / "knobs.toml"
+        config.write_text(f'[fetch]\nnameservers = ["{served.nameserver}"]\n')
+        status = crawl(served.web.seeds, folder, "--config", str(config), "--max-time", str(TIME_S))
+        crawled = gossamer.open(folder)
+        crawled.build_index()
+        found = [urlsplit(url) for url in indexed_urls(crawled)]
+        seen = tally(served.server.requests, web.trap_of, web.expected)
+    traps = Counter(web.trap_of(str(url.hostname), url.path) for url in found)
+    honest = traps.pop("", 0)
+    print(
+        f"index: {honest} honest pages, of traps {dict(traps)}; sent {len(seen.fetched)} of "
+        f"{len(web.expected)} honest pages, of traps {dict(seen.by_trap)}; held {status['held']}"
+    )
+    return traps.total() / max(1, honest + traps.total())
+
+
+def indexed_urls(crawled: gossamer.OpenCrawl) -> Iterator[str]:
+    """Yield the URLs of all pages that can be searched."""
+    index = crawled.index()
+    for number in range(1, index.pages() // PER_INDEX + 2):
+        hits = index.search("site:test", page=number, per_page=PER_INDEX).hits
+        yield from (hit.url for hit in hits)
+    index.close()
+
+
 def worst(name: str, crawls: Iterable[Endured]) -> dict[str, object]:
     """Run some crawls, print a line for each, and return the worst of each figure."""
     print(f"\n{name:24} {'honest':>12} {'before':>6} {'after':>6} {'held':>8} requests by trap")
@@ -347,6 +380,8 @@ def measure() -> Iterator[tuple[str, object]]:
     if "archives" in PARTS:
         yield "archive_pages", PAGES
         yield "archive_coverage", worst("archives", archive_crawls())["honest_coverage"]
+    if "index" in PARTS and not IS_SIMULATED:
+        yield "index_trap_share", indexed_share()
     if "realweb" in PARTS and REAL_PAGES:
         try:
             bring_up()

@@ -92,8 +92,6 @@ _GROUPS: dict[str, tuple[str, dict[str, str]]] = {
 }
 _WITH_FLAGS_OF_OTHERS = {"set", "search"}
 """Verbs to which an option that they do not know is a word as any other."""
-_WITH_MINUS_WORDS = {"search"}
-"""Of them: only one with a single dash is, which leaves out pages with the word."""
 
 
 ELSEWHERE: dict[str, str] = {
@@ -198,7 +196,6 @@ def _run(path: str, place: str, words: Sequence[str]) -> object:
         words,
         path,
         ours_alone=verb not in _WITH_FLAGS_OF_OTHERS,
-        long_alone=verb in _WITH_MINUS_WORDS,
         elsewhere=ELSEWHERE if verb in _OF_A_CRAWL else None,
     )
     if given is None:

@@ -22,17 +22,14 @@ def given_values(
     command: str,
     *,
     ours_alone: bool = True,
-    long_alone: bool = False,
     elsewhere: Mapping[str, str] | None = None,
 ) -> dict[str, object] | None:
     """Return the value of each parameter by name, or None if the line asks for help.
 
     Whatever is wrong is a `ConfigError`, which names the command. Unless the options are
-    `ours_alone`, unknown ones are arguments, with `long_alone` those of one dash; `elsewhere` says
-    what some are called here.
+    `ours_alone`, unknown ones are arguments; `elsewhere` says what some are called here.
     """
-    are_ours = ours_alone, ours_alone or long_alone
-    line = _Line(declarations, command, are_ours=are_ours, elsewhere=elsewhere or {})
+    line = _Line(declarations, command, ours_alone=ours_alone, elsewhere=elsewhere or {})
     line.read(words)
     if line.wants_help:
         return None
@@ -55,12 +52,12 @@ class _Line:
         declarations: Sequence[Declaration],
         command: str,
         *,
-        are_ours: tuple[bool, bool],
+        ours_alone: bool,
         elsewhere: Mapping[str, str],
     ) -> None:
         self._declarations = declarations
         self._command = command
-        self._ours_alone, self._long_alone = are_ours
+        self._ours_alone = ours_alone
         self._elsewhere = elsewhere
         self._switches_off = {name: one for one in declarations for name in one.off}
         self._options = {name: one for one in declarations for name in one.on}
@@ -129,7 +126,7 @@ class _Line:
             yield rest.pop()
 
     def _take_unknown(self, word: str, name: str, near: str = "") -> None:
-        if not (self._long_alone if name.startswith("--") else self._ours_alone):
+        if not self._ours_alone:
             self._arguments.append(word)
             return
         said = f"No such option: {name}"

@@ -280,8 +280,9 @@ def _query(words: list[str] | None, like: str) -> str:
     words = words or []
     for word in words:
         name = word.partition("=")[0]
-        if name.startswith("--") and get_close_matches(name, _OPTIONS, cutoff=_NEARLY):
-            raise ConfigError(f"no such option: {word}")
+        near = get_close_matches(name, _OPTIONS, n=1, cutoff=_NEARLY)
+        if near and name.startswith("--"):
+            raise ConfigError(f"no such option: {word}; did you mean {near[0]}?")
     query = " ".join(words)
     if not _NOT_SAID.sub("", query) and not like:
         found = f", found {query!r}" if query.strip() else ""

@@ -121,7 +121,7 @@ def test_a_re_ranker_of_the_users_decides_the_order(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["spider", "--jsn"], "no such option: --jsn"),
+        (["spider", "--jsn"], "no such option: --jsn; did you mean --json?"),
         (["spider", "--without", "luck"], "without: luck is no part of ranking"),
         (["spider", "--page", "0"], "--page"),
         (["spider", "--per-page", "101"], "--per-page"),
