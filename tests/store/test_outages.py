@@ -64,7 +64,7 @@ def test_a_stop_while_the_store_is_away_says_so_and_the_same_command_goes_on(
 
 
 def test_who_stops_a_crawl_whose_store_is_away_is_told(tmp_path: Path) -> None:
-    with trial(tmp_path, FakeWeb(seed=1925, **SMALL)) as going:
+    with trial(tmp_path, FakeWeb(seed=1925, hosts=6, pages_per_host=300)) as going:
         owner = going.machine("a")
         owner.start()
         going.wait_for(10, owner)

@@ -234,8 +234,12 @@ def cluster_down(home: Path | str | None = None) -> ClusterFacts:
     from gossamer.cluster import HeadAnswer
 
     place = cluster_home(home)
-    is_down = place.authority_key.exists() and _pid_of(place) is None
-    return _facts(place, HeadAnswer() if is_down else _asked(place, "down"))
+    try:
+        return _facts(place, _asked(place, "down"))
+    except CannotGoOn:
+        if not place.authority_key.exists() or not _has_ended(place):
+            raise
+        return _facts(place, HeadAnswer())
 
 
 def cluster_node(home: Path | str | None = None, cores: int = 0, name: str = "") -> None:
@@ -444,6 +448,16 @@ def _pid_of(place: "ClusterHome") -> int | None:
     except FileNotFoundError:
         return None
     return None
+
+
+def _has_ended(place: "ClusterHome") -> bool:
+    """Return True if no process stands for this node, or soon none: one that is ending has time."""
+    deadline = time.monotonic() + READY_S  # noqa: TID251 - no crawl's
+    while _pid_of(place) is not None:
+        if time.monotonic() >= deadline:  # noqa: TID251 - the same
+            return False
+        time.sleep(LOOK_S)
+    return True
 
 
 def _expect_stopped(place: "ClusterHome") -> None:
