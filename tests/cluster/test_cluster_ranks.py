@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.cluster import Ring
 from gossamer.ranks import RankFile
 from gossamer.testing import serve_in_thread
 from gossamer.urls import fingerprint_of
@@ -32,9 +33,12 @@ def test_shards_take_the_ranks_that_are_in_the_store(
             best = say("rank", going.url, "--top", "1", "--json").expect(0).last_json["pages"][0]
             finish(going.crawl("--max-pages", "30")).expect(0)
             ranks = ranks_on(going.nodes[0])
+            why = say("why", going.url, best["url"], "--json").expect(0).last_json
     assert len(ranks) == 2
     (found,) = filter(None, (one.of(fingerprint_of(best["url"])) for one in ranks))
     assert found > 1.0  # of one by the mean
+    assert why["shard"] == Ring.even(2).owner_of(fingerprint_of(best["url"]))
+    assert why["rank"] == pytest.approx(found), "what the shards go by is told"
 
 
 def ranks_on(node: Node) -> list[RankFile]:

@@ -116,9 +116,7 @@ class OpenCrawl:
 
     def why(self, url: str) -> "Why":
         """Return everything known and decided about one URL."""
-        from gossamer.report import why
-
-        return why(self.folder, url)
+        return self._place.why(url)
 
     def page(
         self, url: str, *, edition: int | None = None, at: str | float | None = None

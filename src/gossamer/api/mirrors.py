@@ -4,12 +4,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError
 
 if TYPE_CHECKING:
     from gossamer.api.relays import CoordinatorRelay
-    from gossamer.report import Page, Status
+    from gossamer.report import Page, Status, Why
     from gossamer.store import CacheRoom, Mirror
 
 CACHE = "GOSSAMER_CACHE"
@@ -43,6 +45,12 @@ class LocalCrawl:
         from gossamer.report import is_running
 
         return is_running(self._folder)
+
+    def why(self, url: str) -> "Why":
+        """Return everything known and decided about one URL."""
+        from gossamer.report import why
+
+        return why(self._folder, url)
 
     def brief_page(self, url: str) -> "Page | None":
         """Return the stored page of a URL, as of its last visit."""
@@ -114,6 +122,23 @@ class StoredCrawl:
             self._folder = self._mirror.whole()
             self._looked_at = self._clock.steady()
         return self._folder
+
+    def why(self, url: str) -> "Why":
+        """Return everything known and decided about one URL; of ranks, what shards take up."""
+        from gossamer.report import why
+        from gossamer.settings import load_crawl_config
+
+        told = why(self.folder(), url)
+        order = load_crawl_config(self.folder()).frontier.order
+        if told.rank is not None or not told.fingerprint or order not in {"best", "opic"}:
+            return told
+        from gossamer.api.storedgraph import ranks_of_shards
+
+        find = ranks_of_shards(self.url)
+        ranks = find(told.shard) if find is not None else None
+        if ranks is None:
+            return told
+        return replace(told, rank=ranks.of(int(told.fingerprint, 16)))
 
     def brief_page(self, url: str) -> "Page | None":
         """Return the stored page of a URL, and fetch little more than it."""

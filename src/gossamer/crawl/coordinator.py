@@ -63,6 +63,7 @@ LONG_SILENCE_S = 300.0
 STEADY_S = 3.0
 """For so long the same nodes must be there before shards are moved."""
 MOST_FAILURES = 8
+FIRST = asyncio.FIRST_COMPLETED
 
 T = TypeVar("T")
 Answer = Callable[[Mapping[str, object]], Awaitable[dict[str, object]]]
@@ -248,17 +249,22 @@ class Coordinator:
         tell("shard.starts", shard=shard, node=node)
         await self.engine.start(node, process)
         died = asyncio.get_running_loop().create_task(over.wait())
+        until = self.clock.steady() + START_S
         try:
-            done, _ = await asyncio.wait(
-                (future, died), timeout=START_S, return_when=asyncio.FIRST_COMPLETED
-            )
+            while self.clock.steady() < until and not (died.done() or self._is_gone(node)):
+                await asyncio.wait((future, died), timeout=LOOK_S, return_when=FIRST)
+                if future.done():
+                    return future.result()
         finally:
             died.cancel()
-        if future in done:
-            return future.result()
         await self.engine.stop(node, process.process)
         tell("shard.not_started", shard=shard, node=node)
         return None
+
+    def _is_gone(self, node: str) -> bool:
+        """Return True if a machine has left; of none nothing is known while the head is away."""
+        there = [one.name for one in self.engine.nodes]
+        return bool(there) and node not in there
 
     async def _chosen(self, shard: int) -> str:
         """Return the node that is to have a shard; wait until there is one."""

@@ -210,6 +210,7 @@ class LiveAnswers:
 
         text = str(question.get("url", ""))
         found = explain_url(text, replace(self._sources_for(text), find_linker=find))
+        found = replace(found, shard=self._shard.place.shard)
         if not lacking:
             return as_json(found)
         return {"lacks_linker": lacking[0]} if question.get("finds_linkers") else None

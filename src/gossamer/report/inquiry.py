@@ -268,13 +268,13 @@ def _plain_why(place: CrawlFolder, url: str, *, reads_archive: bool) -> Why | No
         return None if "lacks_linker" in answer else _answer_as(Why, answer, place)
     config = load_crawl_config(place.root)
     lacking: list[str] = []
-    with _stopped_state(place, shard_of(place, url, config)) as state:
+    with _stopped_state(place, shard := shard_of(place, url, config)) as state:
         sources = why_sources(place, config, state)
         hours = read_schedule(config.schedule.hours, config.schedule.time_zone)
         sources = replace(sources, opens_at=hours.opens_at(SystemClock().wall()))
         if not reads_archive:
             sources = replace(sources, find_linker=lacking.append)
-        found = explain_url(url, sources)
+        found = replace(explain_url(url, sources), shard=shard)
     if lacking:
         return None
     if (key := unnamed_original(found)) is not None:
