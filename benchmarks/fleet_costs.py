@@ -32,7 +32,7 @@ from gossamer.report import URL
 from gossamer.store import CrawlFolder, State, iter_links
 from gossamer.urls import read_canonical
 
-PAGES = int(os.environ.get("PAGES", "6000"))
+PAGES = int(os.environ.get("PAGES", "4000"))
 SHARDS = int(os.environ.get("SHARDS", "6"))
 COUNTED = (2, SHARDS, 16, 150, 1000)
 FOLLOWED = {LinkKind.ANCHOR, LinkKind.AREA, LinkKind.FRAME, LinkKind.REDIRECT, LinkKind.CANONICAL}
@@ -100,10 +100,23 @@ def costs_of(few: Run, many: Run, seldom: Run, folder: Path) -> tuple[Calibratio
         told[name] = {kind: share._asdict() for kind, share in told[name].items()}
     for name in ("state", "archive"):
         told[name] = told[name]._asdict()
+    runs = [
+        {**one._asdict(), "checkpoints": round(found.checkpoints(one))}
+        for one in (few, seldom, many)
+    ]
+    objects = sum(share.of_a_checkpoint for share in found.objects.values())
     return found, {
-        "runs": [one._asdict() for one in (few, seldom, many)],
+        "runs": runs,
         "known_urls": known,
         **told,
+        "checkpoint": {
+            "objects": {"fixed": round(objects, 3), "of_a_page": 0.0},
+            "state_bytes": {
+                "fixed": found.state.of_a_checkpoint,
+                "of_a_page": found.state.of_a_page,
+            },
+        },
+        "cpu_ms_per_page": round(1000 * found.page_cpu_s, 2),
         "archive_bytes_per_page": round(archive / many.pages),
         "archive_sent_share": round(many.bytes["archive"] / archive, 2),
         "record_bytes": round(record, 1),

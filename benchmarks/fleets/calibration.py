@@ -58,6 +58,10 @@ class Calibration(NamedTuple):
     state: Sent
     archive: Sent
 
+    def checkpoints(self, run: Run) -> float:
+        """Return how many manifests of a crawl were checkpoints."""
+        return _checkpoints(run, self.manifests_of_a_start)
+
 
 def calibrated(few: Run, many: Run, seldom: Run) -> Calibration:
     """Return the costs: `many` has more pages than `few`, `seldom` as many and ships less often."""

@@ -143,19 +143,15 @@ class _Trial:
         """Lose a machine, and bring it back when its shards crawl elsewhere."""
         lost = self._cluster[-1]
         orphans = [shard for shard, name in before.items() if name == lost.name]
-        starts = {shard: self._newest_start(shard) for shard in orphans}
         lost_at = time.monotonic()
         lost.lose()
 
         def again() -> list[float]:
-            found = [
-                [at for at, one, start in self._all_parts() if one == shard and start > before_it]
-                for shard, before_it in starts.items()
-            ]
+            found = [[at for at in self._parts(shard) if at > lost_at + 1.0] for shard in orphans]
             return [moments[0] - lost_at for moments in found if moments]
 
         self._wait_for(lambda: len(again()) == len(orphans))
-        self._recovery_s = median(again())
+        self._recovery_s = median(again() or [0.0])
         after = placed_now(self._cluster)
         self._moved = sum(after.get(shard) != name for shard, name in before.items())
         lost.start()
@@ -166,14 +162,9 @@ class _Trial:
         found = self._meter.manifests.get(self._plan.name, [])
         return [at for at, one in found if one == shard]
 
-    def _all_parts(self) -> list[tuple[float, int, int]]:
-        return list(self._meter.parts.get(self._plan.name, []))
-
     def _parts(self, shard: int) -> list[float]:
-        return [at for at, one, _ in self._all_parts() if one == shard]
-
-    def _newest_start(self, shard: int) -> int:
-        return max((start for _, one, start in self._all_parts() if one == shard), default=0)
+        found = self._meter.parts.get(self._plan.name, [])
+        return [at for at, one in found if one == shard]
 
     def _wait_for(self, what: Callable[[], bool]) -> None:
         deadline = time.monotonic() + LONG_S

@@ -19,7 +19,7 @@ from moto.moto_server.werkzeug_app import (
 from werkzeug.serving import make_server
 
 BUCKET = "crawls"
-_PAGES = re.compile(r"archive/pages-(\d+)-(\d+)-")
+_PAGES = re.compile(r"archive/pages-(\d+)-")
 Start: TypeAlias = Callable[..., object]
 Wsgi: TypeAlias = Callable[[dict[str, Any], Start], Iterable[bytes]]
 
@@ -42,8 +42,8 @@ class StoreMeter:
         self._bytes: dict[str, Counter[str]] = {}
         self.manifests: dict[str, list[tuple[float, int]]] = {}
         """By prefix: when the manifest of which shard was put."""
-        self.parts: dict[str, list[tuple[float, int, int]]] = {}
-        """By prefix: when pages were put, of which shard and which of its starts."""
+        self.parts: dict[str, list[tuple[float, int]]] = {}
+        """By prefix: when pages of which shard were put."""
 
     def __call__(self, environ: dict[str, Any], start: Start) -> Iterable[bytes]:
         """Count, and answer."""
@@ -74,8 +74,7 @@ class StoreMeter:
                 shard = int(name.split("/")[1])
                 self.manifests.setdefault(prefix, []).append((time.monotonic(), shard))
             if (found := _PAGES.match(name)) is not None:
-                part = time.monotonic(), int(found[1]), int(found[2])
-                self.parts.setdefault(prefix, []).append(part)
+                self.parts.setdefault(prefix, []).append((time.monotonic(), int(found[1])))
 
     def requests(self, prefix: str) -> dict[str, int]:
         """Return how many requests there were below a prefix, by kind."""

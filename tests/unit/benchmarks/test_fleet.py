@@ -4,9 +4,11 @@ from random import Random
 
 import pytest
 from fleets import page
+from fleets.calibration import calibrated
 from fleets.costs import Assumptions, Costs, read_costs
 from fleets.demand import demand, nodes_for, storage, uses
 from fleets.placement import largest_share, moved, place
+from fleets.runs import Run
 from fleets.simulation import simulate
 from summary import kept_results
 
@@ -36,6 +38,55 @@ def test_the_largest_domain_makes_one_shard_larger_and_the_more_so_the_more_shar
     few = largest_share(16, 10_000_000, 0.8, Random(1))
     many = largest_share(1000, 10_000_000, 0.8, Random(1))
     assert 1.0 < few < many
+
+
+def made_run(pages: int, seconds: float, ship_s: float) -> Run:
+    """Return a crawl by one machine with six shards whose costs are known."""
+    shards, checkpoints = 6, 6 * seconds / ship_s
+    return Run(
+        machines=1,
+        shards=shards,
+        pages=pages,
+        ship_s=ship_s,
+        starts=shards,
+        seconds=seconds,
+        up_cpu_s=0.2,
+        cpu_s=0.2 + 1.5 * shards + 0.002 * pages,
+        requests={
+            name: round(2 * shards + 0.5 * shards * seconds + 3 * checkpoints)
+            for name in ("PUT", "GET", "HEAD", "LIST")
+        },
+        objects={
+            "manifest": round(3 * shards + checkpoints),
+            "files": round(checkpoints),
+            "archive": round(3 * checkpoints),
+        },
+        bytes={
+            "manifest": 0,
+            "files": round(100_000 * checkpoints + 2_000 * pages),
+            "archive": 30_000 * pages,
+        },
+        first_part_s=6.0,
+        shards_of_machines=[shards],
+    )
+
+
+def test_what_a_start_a_second_a_checkpoint_and_a_page_cost_is_told_from_three_crawls() -> None:
+    found = calibrated(
+        made_run(2_000, 40, 5.0), made_run(6_000, 120, 5.0), made_run(6_000, 120, 20.0)
+    )
+    assert found.interval_s == pytest.approx(5.0, rel=0.02)
+    assert found.start_cpu_s == pytest.approx(1.5, rel=0.01)
+    assert found.page_cpu_s == pytest.approx(0.002, rel=0.01)
+    assert found.manifests_of_a_start == pytest.approx(3.0, abs=0.1)
+    asked = found.requests["GET"]
+    assert asked.of_a_start == pytest.approx(2.0, abs=0.2)
+    assert asked.of_a_second == pytest.approx(0.5, rel=0.05)
+    assert asked.of_a_checkpoint == pytest.approx(3.0, rel=0.05)
+    assert found.objects["archive"].of_a_second == pytest.approx(0.0, abs=0.01)
+    assert found.state.of_a_checkpoint == pytest.approx(100_000, rel=0.02)
+    assert found.state.of_a_page == pytest.approx(2_000, rel=0.02)
+    assert found.archive.of_a_page == pytest.approx(30_000, rel=0.02)
 
 
 def test_a_year_without_failures_loses_nothing(costs: Costs) -> None:
