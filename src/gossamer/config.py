@@ -377,6 +377,10 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seed_labels: dict[str, str] = field(default_factory=dict)
     """Labels of seeds (topics, regions), by URL; several are separated by commas. All that is found
     from a seed carries its labels."""
+    regions: dict[str, str] = field(default_factory=dict)
+    """In which region a domain is crawled, by domain ("example.com"), by what domains end with
+    ("*.de") or "*", if machines of a cluster have regions; the longest match counts. What has no
+    rule goes by the table of countries, if its region there is one of the crawl's."""
     concurrency: Annotated[int, Meta(ge=1, le=4096)] = 512
     """Maximum number of fetches at once, those that wait for their commit included."""
     shards: Annotated[int, Meta(ge=0, le=256)] = 0

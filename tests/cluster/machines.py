@@ -11,10 +11,11 @@ import shutil
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -186,6 +187,8 @@ class ClusterTrial:
     """A store that is no folder; the environment leads to it."""
     join: str = ""
     """What joins its cluster."""
+    regions: tuple[str, ...] = ()
+    """Of the machines, in turn."""
 
     @property
     def url(self) -> str:
@@ -212,6 +215,8 @@ class ClusterTrial:
             words = (*words, self.engine)
         else:
             words = (*self.join.split()[2:], "--listen", host)
+        if self.regions:
+            words = (*words, "--region", self.regions[number % len(self.regions)])
         node = Node(f"node-{number}", home, words, {})
         self.join = node.start() or self.join
         self.nodes.append(node)
@@ -330,6 +335,8 @@ def cluster_trial(
     engine: str = "processes",
     delay_s: float = DELAY_S,
     bucket: str = "",
+    regions: tuple[str, ...] = (),
+    rules: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[ClusterTrial]:
     """Serve a web, and bring up a cluster."""
     with ExitStack() as stack:
@@ -338,7 +345,7 @@ def cluster_trial(
             if isinstance(web, EndlessWeb)
             else serve_in_process(web, folder / "log.tsv")
         )
-        knobs = write_knobs(folder / "knobs.toml", KNOBS)
+        knobs = write_knobs(folder / "knobs.toml", {**KNOBS, "regions": dict(rules)})
         words: Sequence[str] = ("--concurrency", str(CONCURRENCY * shards), "--config", str(knobs))
         words = (*words, *flags, "--shards", str(shards), "--delay", str(delay_s), *BLOCKED)
         trial = ClusterTrial(
@@ -351,6 +358,7 @@ def cluster_trial(
             shards=shards,
             delay_s=delay_s,
             bucket=bucket,
+            regions=regions,
         )
         yield stack.enter_context(cluster_of(trial, nodes))
 

@@ -140,7 +140,9 @@ def write_knobs(path: Path, knobs: Knobs) -> Path:
     lines = []
     for section, values in knobs.items():
         lines.append(f"[{section}]")
-        lines += [f"{name} = {json.dumps(value)}" for name, value in values.items()]
+        for name, value in values.items():
+            key = name if name.isidentifier() else json.dumps(name)
+            lines.append(f"{key} = {json.dumps(value)}")
     path.write_text("\n".join(lines) + "\n")
     return path
 

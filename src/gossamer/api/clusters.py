@@ -20,7 +20,7 @@ from gossamer.errors import CannotGoOn, ConfigError, GossamerError
 from gossamer.linux import cores as machine_cores
 
 if TYPE_CHECKING:
-    from gossamer.cluster import ClusterHome, HeadAnswer
+    from gossamer.cluster import ClusterHome, ClusterMembership, HeadAnswer
 
 PORT = 7420
 READY_S, RAY_READY_S = 30.0, 90.0
@@ -36,6 +36,8 @@ class NodeFacts(Struct, frozen=True, kw_only=True):
     name: str
     host: str
     cores: int
+    region: str = ""
+    """Near which hosts it is, if that was said."""
     shards: int
     """So many run there, of whatever crawls."""
     is_draining: bool
@@ -50,6 +52,8 @@ class ClusterCrawl(Struct, frozen=True, kw_only=True):
     title: str
     nodes: dict[str, list[int]]
     """By machine: the shards that run there."""
+    regions: dict[str, list[int]] = {}
+    """By region: the shards that crawl its hosts. Empty if the crawl has no regions."""
     splitting: list[int] = []
     """A shard that is being split, and the number of the new one; none most of the time."""
     split_step: str = ""
@@ -120,12 +124,13 @@ def cluster_up(
     name: str = "",
     cores: int = 0,
     engine: str = "",
+    region: str = "",
 ) -> JoinedCluster:
     """Make this machine the first of a cluster, and start the process that stands for it.
 
     `listen` is HOST or HOST:PORT, as other machines reach it. `engine` is what starts the shards:
     `processes` of the nodes, or `ray`. A cluster that was here before goes on with its engine, its
-    certificates and its token.
+    certificates and its token. `region` names near which hosts this machine is, such as `eu`.
     """
     from gossamer.cluster import RAY, found_cluster, join_line, split_address
 
@@ -134,9 +139,10 @@ def cluster_up(
     host = split_address(head)[0] if listen else ""
     _expect_engine(place, engine)
     _expect_own(host)
+    _expect_region(region)
     if not place.is_member:
         ray = _ray_address(head) if engine == RAY else ""
-        found_cluster(place, _node_name(name), head, ray, host)
+        found_cluster(place, _node_name(name), head, ray, host, region)
     known = place.membership()
     if not place.authority_key.exists():
         raise ConfigError(
@@ -147,6 +153,7 @@ def cluster_up(
         _expect_stopped(place)
         place.write(replace(known, name=_node_name(name)))
         known = place.membership()
+    known = _with_region(place, region)
     if listen and known.head != head:
         _expect_stopped(place)
         ray = _ray_address(head) if known.ray else ""
@@ -166,11 +173,13 @@ def cluster_join(
     name: str = "",
     cores: int = 0,
     host: str = "",
+    region: str = "",
 ) -> JoinedCluster:
     """Make this machine a part of a cluster, and start the process that stands for it.
 
     `host` is this machine's address, as the others reach it, if it has several: shards of this
-    machine listen there.
+    machine listen there. `region` names near which hosts it is, such as `eu`; as before unless
+    given.
     """
     from gossamer.cluster import join_cluster, join_line, read_token, split_address
 
@@ -181,6 +190,7 @@ def cluster_join(
         raise ConfigError(f"{error}; write it as in 10.0.0.4:{PORT}") from None
     wanted = read_token(head, token)
     _expect_own(host)
+    _expect_region(region)
     had = place.membership() if place.is_member else None
     if had is not None and had.fingerprint != wanted.fingerprint:
         raise ConfigError(
@@ -188,18 +198,18 @@ def cluster_join(
             "give another --home"
         )
     if had is not None:
-        name, host = name or had.name, host or had.listen
+        name, host, region = name or had.name, host or had.listen, region or had.region
     if had is None or (head, name) != (had.head, had.name):
         if place.authority_key.exists():
             raise ConfigError(
                 "this machine is the first of that cluster: type `gossamer cluster up` here"
             )
         _expect_stopped(place)
-        asyncio.run(join_cluster(place, wanted, _node_name(name), host))
+        asyncio.run(join_cluster(place, wanted, _node_name(name), host, region))
     elif host != had.listen:
         _expect_stopped(place)
         place.write(replace(had, host=host, listen=host))
-    known = place.membership()
+    known = _with_region(place, region)
     pid = _start(place, cores)
     return JoinedCluster(name=known.name, head=known.head, join=join_line(place), pid=pid)
 
@@ -354,6 +364,25 @@ def _expect_own(host: str) -> None:
         )
 
 
+def _expect_region(region: str) -> None:
+    """Refuse what is no name of a region."""
+    from gossamer.cluster import region_complaint
+
+    if region and (complaint := region_complaint(region)):
+        raise ConfigError(f"--region: {complaint}")
+
+
+def _with_region(place: "ClusterHome", region: str) -> "ClusterMembership":
+    """Return what is known of this machine's cluster, with the region that it is in by now."""
+    known = place.membership()
+    if region in {"", known.region}:
+        return known
+    _expect_stopped(place)
+    known = replace(known, region=region)
+    place.write(known)
+    return known
+
+
 def _expect_ray(place: "ClusterHome") -> None:
     """Refuse a machine of a cluster on Ray that has no Ray."""
     from gossamer.cluster import require_ray
@@ -388,6 +417,7 @@ def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
             name=node.name,
             host=node.host,
             cores=node.cores,
+            region=node.region,
             shards=len(node.shards),
             is_draining=node.is_draining,
         )
@@ -403,6 +433,7 @@ def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
                 node.name: sorted(one.shard for one in node.shards if one.store == crawl.store)
                 for node in answer.nodes
             },
+            regions=_regions(place, crawl.address),
             splitting=splits[crawl.address].shards,
             split_step=splits[crawl.address].step,
         )
@@ -435,6 +466,18 @@ def _splitting(place: "ClusterHome", coordinator: str) -> _Splitting:
         if "child" in told:
             return _Splitting([told["shard"], told["child"]], str(told.get("step", "")))
     return _Splitting([], "")
+
+
+def _regions(place: "ClusterHome", coordinator: str) -> dict[str, list[int]]:
+    """Return which shards a coordinator has in which region."""
+    from msgspec import convert, json
+
+    from gossamer.crawl import ask_coordinator
+
+    with suppress(GossamerError):
+        told = json.decode(ask_coordinator(place, coordinator, {"ask": "regions"}, SPLITTING_S))
+        return convert(told.get("regions", {}), dict[str, list[int]])
+    return {}
 
 
 def _pid_of(place: "ClusterHome") -> int | None:

@@ -30,6 +30,16 @@ Cores: TypeAlias = Annotated[
     option("--cores", metavar="N", min=0, help="How many shards may count on; all cores."),
 ]
 
+Region: TypeAlias = Annotated[
+    str,
+    option(
+        "--region",
+        metavar="REGION",
+        help="Near which hosts this machine is, such as eu: it crawls the hosts of that region.",
+        show_default=False,
+    ),
+]
+
 
 def up(
     *,
@@ -53,13 +63,16 @@ def up(
             show_default=False,
         ),
     ] = "",
+    region: Region = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Make this machine the first of a cluster; print the line to type on the others."""
     import gossamer
 
-    joined = gossamer.cluster_up(home, listen=listen, name=name, cores=cores, engine=engine)
+    joined = gossamer.cluster_up(
+        home, listen=listen, name=name, cores=cores, engine=engine, region=region
+    )
     _tell_joined(joined, json=json)
 
 
@@ -78,13 +91,16 @@ def join(
             "several.",
         ),
     ] = "",
+    region: Region = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Make this machine a part of a cluster."""
     import gossamer
 
-    joined = gossamer.cluster_join(address, token, home, name=name, cores=cores, host=listen)
+    joined = gossamer.cluster_join(
+        address, token, home, name=name, cores=cores, host=listen, region=region
+    )
     _tell_joined(joined, json=json)
 
 
@@ -172,7 +188,8 @@ def _tell_facts(facts: "ClusterFacts", *, json: bool) -> None:
     for node in facts.nodes:
         has = f"{counted(node.cores, 'core')}, {counted(node.shards, 'shard')}"
         goes = "; it gives its shards away and leaves" if node.is_draining else ""
-        show.print(harmless(f"  {node.name}  {node.host}  {has}{goes}"), markup=False)
+        near = f"{node.region}  " if node.region else ""
+        show.print(harmless(f"  {node.name}  {node.host}  {near}{has}{goes}"), markup=False)
     for crawl in facts.crawls:
         by = f" by {crawl.title}" if crawl.title else ""
         show.print(
@@ -183,6 +200,10 @@ def _tell_facts(facts: "ClusterFacts", *, json: bool) -> None:
             if shards:
                 numbers = ", ".join(map(str, shards))
                 show.print(harmless(f"  {name}: shards {numbers}"), markup=False)
+        for region, shards in crawl.regions.items():
+            numbers = ", ".join(map(str, shards))
+            name = f"region {region}" if region else "no region"
+            show.print(harmless(f"  {name}: shards {numbers}"), markup=False)
         if crawl.splitting:
             shard, child = crawl.splitting
             step = f": {crawl.split_step}" if crawl.split_step else ""

@@ -87,6 +87,14 @@ if TYPE_CHECKING:
         Upward,
         WantPages,
     )
+    from gossamer.cluster.moved import (
+        MOVED_ROWS,
+        MovedDomain,
+        MovedDomains,
+        moved_key,
+        owner_in_state,
+        taken_points,
+    )
     from gossamer.cluster.network import ShardNetwork
     from gossamer.cluster.node import ClusterNode, join_cluster
     from gossamer.cluster.node_messages import (
@@ -109,9 +117,19 @@ if TYPE_CHECKING:
     )
     from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_tasks, parcel_rows
     from gossamer.cluster.page_budget import PageBudget
-    from gossamer.cluster.placement import PlacedNode, moves, place
+    from gossamer.cluster.placement import PlacedNode, moves, place, place_in_regions
     from gossamer.cluster.processes import ShardChild, start_child
     from gossamer.cluster.ray_engine import RayEngine, ray_nodes, require_ray
+    from gossamer.cluster.regions import (
+        RegionChoice,
+        RegionRules,
+        ShardRegions,
+        read_region_rules,
+        region_complaint,
+        shard_near,
+        shards_by_region,
+        share_shards,
+    )
     from gossamer.cluster.ring import POINTS, Ranges, Ring, RingSlice
     from gossamer.cluster.splitter import Splitter
     from gossamer.cluster.supervisor import (
@@ -154,6 +172,7 @@ else:
                 "ShardEnded ShardHello ShardInHand ShardJoined ShardReport ShardRight StartShard "
                 "TurnedAway Upward WantPages"
             ),
+            "moved": "MOVED_ROWS MovedDomain MovedDomains moved_key owner_in_state taken_points",
             "network": "ShardNetwork",
             "node": "ClusterNode join_cluster",
             "node_messages": (
@@ -165,9 +184,13 @@ else:
             ),
             "outbox": "OUTBOX PARCELS Outbox outbox_tasks parcel_rows",
             "page_budget": "PageBudget",
-            "placement": "PlacedNode moves place",
+            "placement": "PlacedNode moves place place_in_regions",
             "processes": "ShardChild start_child",
             "ray_engine": "RayEngine ray_nodes require_ray",
+            "regions": (
+                "RegionChoice RegionRules ShardRegions read_region_rules region_complaint "
+                "shard_near shards_by_region share_shards"
+            ),
             "ring": "POINTS Ranges Ring RingSlice",
             "splitter": "Splitter",
             "supervisor": (

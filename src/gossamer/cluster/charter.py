@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from gossamer.cluster.regions import ShardRegions
 from gossamer.cluster.ring import Ranges, Ring
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, CorruptFile, rebuild_state_command
@@ -35,11 +36,13 @@ class Charter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which shard has which range of the ring; empty for equal parts in order."""
     moving_ranges: Ranges = ()
     """The same of the shards that there will be."""
+    regions: ShardRegions = ()
+    """The region of each shard, by number, if machines of its cluster have any."""
 
     @classmethod
-    def of(cls, ring: Ring) -> "Charter":
+    def of(cls, ring: Ring, regions: ShardRegions = ()) -> "Charter":
         """Return the charter of a crawl that is split so, with nothing under way."""
-        return cls(shards=ring.shards, ranges=_ranges_of(ring))
+        return cls(shards=ring.shards, ranges=_ranges_of(ring), regions=regions)
 
     @property
     def ring(self) -> Ring:
@@ -70,6 +73,7 @@ class _Stored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     phase: Phase = "settled"
     ranges: Ranges = ()
     moving_ranges: Ranges = ()
+    regions: ShardRegions = ()
     crc32: int | None = None
     """None in files of older versions."""
 
@@ -136,7 +140,7 @@ def _values(charter: Charter) -> dict[str, object]:
     return {
         name: value
         for name, value in asdict(charter).items()
-        if value or name not in {"ranges", "moving_ranges"}
+        if value or name not in {"ranges", "moving_ranges", "regions"}
     }
 
 

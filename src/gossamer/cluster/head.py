@@ -171,7 +171,9 @@ class ClusterHead:
                 return
             other.connection.close()
         host = hello.listen or connection.peer.rpartition(":")[0]
-        state = NodeState(name=name, cores=hello.cores, host=host, pid=hello.pid)
+        state = NodeState(
+            name=name, cores=hello.cores, host=host, pid=hello.pid, region=hello.region
+        )
         node = _Node(state, connection, self._clock.steady())
         node.processes = {one.process: one for one in hello.processes}
         self._nodes[name] = node

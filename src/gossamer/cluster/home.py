@@ -66,6 +66,8 @@ class ClusterMembership(Struct, frozen=True, kw_only=True):
     listen: str = ""
     """The address that was asked for: what runs here listens there. Unless given, each connection
     tells by which address the machine is reached."""
+    region: str = ""
+    """Near which hosts this machine is, by a name that others of it have, too."""
 
     @property
     def has_head(self) -> bool:
@@ -162,7 +164,9 @@ def home_of_cluster(authority: str) -> ClusterHome | None:
     return None
 
 
-def found_cluster(home: ClusterHome, name: str, head: str, ray: str = "", listen: str = "") -> None:
+def found_cluster(
+    home: ClusterHome, name: str, head: str, ray: str = "", listen: str = "", region: str = ""
+) -> None:
     """Make this machine the first of a cluster.
 
     `ray` is where Ray's head is to listen, if any; `listen` the address that was asked for.
@@ -181,6 +185,7 @@ def found_cluster(home: ClusterHome, name: str, head: str, ray: str = "", listen
             ray=ray,
             host=head.rpartition(":")[0],
             listen=listen,
+            region=region,
         )
     )
 

@@ -22,6 +22,8 @@ class Mail(Struct, frozen=True, tag=True, array_like=True):
     tasks: list[Task]
     parcels: list[bytes] = field(default_factory=list)
     """Sealed for the receiver's station of near-duplicates: sketches, and labels of its pages."""
+    given: list[int] = field(default_factory=list)
+    """Points of the ring that are the receiver's, although the ring gives them to the sender."""
 
 
 class Receipt(Struct, frozen=True, tag=True, array_like=True):
@@ -199,6 +201,8 @@ class StartShard(Struct, frozen=True, tag=True, kw_only=True):
     right: ShardRight
     ranges: tuple[tuple[int, int], ...]
     """Of the ring: the first point of each, and its shard."""
+    regions: tuple[str, ...] = ()
+    """Of the shards, by number."""
     config: dict[str, object]
     """The settings of this moment."""
     kept: dict[str, object]

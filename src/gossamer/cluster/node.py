@@ -89,7 +89,9 @@ def process_variables(home: ClusterHome) -> dict[str, str]:
     return {**os.environ, VARIABLE: str(home.root)}
 
 
-async def join_cluster(home: ClusterHome, token: Token, name: str, listen: str = "") -> None:
+async def join_cluster(
+    home: ClusterHome, token: Token, name: str, listen: str = "", region: str = ""
+) -> None:
     """Get a certificate from the head of a cluster, which is known by its fingerprint.
 
     `listen` is this machine's address, as others reach it; else it is the one that it calls from.
@@ -128,6 +130,7 @@ async def join_cluster(home: ClusterHome, token: Token, name: str, listen: str =
             ray=said.ray,
             host=host,
             listen=listen,
+            region=region,
         )
     )
 
@@ -260,6 +263,7 @@ class ClusterNode:
         self._name = known.name
         self._head = known.head
         self._listen = known.listen
+        self._region = known.region
         self._cores = cores
         self._clock = clock
         self._processes = ShardProcesses(home, known.name, self._tell, clock)
@@ -304,7 +308,7 @@ class ClusterNode:
     async def _serve(self, connection: Connection[ToNode]) -> bool:
         """Do what the head says until the line breaks; return True if it is over."""
         running = self._processes.running
-        hello = NodeHello(self._name, self._cores, running, self._listen, os.getpid())
+        hello = NodeHello(self._name, self._cores, running, self._listen, os.getpid(), self._region)
         connection.send(hello)
         self._connection = connection
         beating = asyncio.get_running_loop().create_task(self._beat(connection))

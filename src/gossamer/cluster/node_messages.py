@@ -34,6 +34,7 @@ class NodeState(Struct, frozen=True, kw_only=True):
     """Its address: where it is to be reached, else as the head sees it."""
     pid: int = 0
     """The process that stands for it."""
+    region: str = ""
     is_draining: bool = False
     """It gets no shards any more, and gives those it has away."""
     processes: list[ShardProcess] = field(default_factory=list)
@@ -70,6 +71,7 @@ class NodeHello(Struct, frozen=True, tag=True):
     listen: str = ""
     """The address by which others are to reach it, if it was given one."""
     pid: int = 0
+    region: str = ""
 
 
 class NodeBeat(Struct, frozen=True, tag=True):

@@ -13,12 +13,14 @@ not given a receipt for them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gossamer.cluster.messages import Mail
+from gossamer.cluster.moved import MovedDomains
 from gossamer.cluster.ring import Ring, RingSlice
 from gossamer.errors import Bug
 from gossamer.model import Row, Task
@@ -61,6 +63,14 @@ class _Letter(Struct):
     """What it says to each of them; None if that is in the state only."""
 
 
+class _HeldLetter(NamedTuple):
+    """A row of tasks that wait."""
+
+    row_key: bytes
+    tasks: list[Task]
+    is_again: bool
+
+
 def outbox_tasks(value: bytes) -> list[Task]:
     """Return the tasks of a row of an outbox."""
     return _decode(value)
@@ -87,10 +97,18 @@ class Outbox:
     """Letters to other shards. Rows in, rows out; `committed` gives what is to be sent."""
 
     def __init__(
-        self, ring: Ring, shard: int, epoch: int, read: Callable[[bytes], bytes | None]
+        self,
+        ring: Ring,
+        shard: int,
+        epoch: int,
+        read: Callable[[bytes], bytes | None],
+        moved: MovedDomains | None = None,
     ) -> None:
         """Be the outbox of a shard; `read` returns a row of the state."""
         self._ring = ring
+        self.moved = moved if moved is not None else MovedDomains(ring, shard)
+        self._held: list[_HeldLetter] = []
+        """Rows whose tasks leave when it is shipped that their domains were given away."""
         self._shard = shard
         self._read = read
         self.epoch = epoch
@@ -113,6 +131,9 @@ class Outbox:
         """
         ours: list[Task] = []
         for key, value in rows:
+            if self._is_held(outbox_tasks(value)):
+                self._hold(key, outbox_tasks(value), is_again=True)
+                continue
             contents = self._tasks_in(value, is_again=True)
             if (own := contents.pop(self._shard, None)) is not None:
                 ours += own.tasks
@@ -151,7 +172,7 @@ class Outbox:
     @property
     def has_uncommitted(self) -> bool:
         """Return True if there is anything that a commit would write."""
-        return bool(self._posted or self._parcels or self._gone)
+        return bool(self._posted or self._parcels or self._gone or self.moved.has_uncommitted)
 
     def post(self, tasks: Iterable[Task]) -> None:
         """Take tasks for other shards; they leave after the next commit."""
@@ -165,10 +186,16 @@ class Outbox:
 
     def rows_to_commit(self) -> list[Row]:
         """Return what was posted since the last commit as rows, and the rows that are done."""
-        rows, self._gone = self._gone, []
-        if self._posted:
-            tasks, self._posted = self._posted, []
-            self.waiting -= len(tasks)  # counted again, by letter
+        rows, self._gone = [*self.moved.rows_to_commit(), *self._gone], []
+        tasks, self._posted = self._posted, []
+        self.waiting -= len(tasks)  # counted again, by letter
+        if self.moved.waits and (held := [one for one in tasks if self.moved.holds(one)]):
+            tasks = [one for one in tasks if not self.moved.holds(one)]
+            key = self._row_key(OUTBOX)
+            self._sequence += 1
+            self._hold(key, held, is_again=False)
+            rows.append((key, _encode(held)))
+        if tasks:
             key = self._row_key(OUTBOX)
             self._unsent.add(self._keep(key, self._by_owner(tasks), is_again=False))
             rows.append((key, _encode(tasks)))
@@ -189,10 +216,36 @@ class Outbox:
         mails: list[tuple[int, Mail]] = []
         for sequence in unsent:
             contents = self._contents(sequence)
-            mails += [(to, self._mail(sequence, one)) for to, one in contents.items()]
+            mails += [(to, self._mail(to, sequence, one)) for to, one in contents.items()]
             if self._weight > MOST_IN_MEMORY:
                 self._let_go(sequence)
         return mails
+
+    def released(self) -> list[tuple[int, Mail]]:
+        """Return the letters that may leave since something was shipped, with their receivers."""
+        held, self._held = self._held, []
+        mails: list[tuple[int, Mail]] = []
+        for one in held:
+            if self._is_held(one.tasks):
+                self._held.append(one)
+                continue
+            self.waiting -= len(one.tasks)
+            sequence = self._keep(one.row_key, self._by_owner(one.tasks), is_again=one.is_again)
+            mails += [
+                (to, self._mail(to, sequence, part))
+                for to, part in self._contents(sequence).items()
+            ]
+        return mails
+
+    def _is_held(self, tasks: Iterable[Task]) -> bool:
+        return self.moved.waits and any(map(self.moved.holds, tasks))
+
+    def _hold(self, key: bytes, tasks: list[Task], *, is_again: bool) -> None:
+        """Keep a row whose tasks may not leave yet; those of an earlier start without credit."""
+        if is_again:
+            tasks = [replace(one, credit=0.0) for one in tasks]
+        self._held.append(_HeldLetter(key, tasks, is_again))
+        self.waiting += len(tasks)
 
     def letters_to(self, to: int, after: int = -1) -> Iterator[Mail]:
         """Give the letters that a shard has not given a receipt for, from a number on, in order.
@@ -202,7 +255,7 @@ class Outbox:
         for sequence in [number for number in self._letters if number > after]:
             letter = self._letters.get(sequence)
             if letter is not None and to in letter.tasks and sequence not in self._unsent:
-                yield self._mail(sequence, self._contents(sequence)[to])
+                yield self._mail(to, sequence, self._contents(sequence)[to])
 
     def receipt(self, sender: int, epoch: int, sequence: int) -> None:
         """Note that a shard has a letter for good; when all have, its row goes."""
@@ -243,15 +296,20 @@ class Outbox:
             contents = self._parcels_in(letter.row_key, value)
         else:
             contents = self._tasks_in(value, is_again=letter.is_again)
+        if (own := contents.pop(self._shard, None)) is not None:
+            for task in own.tasks:  # ours since: who was to have it passes it on
+                owner = self._ring.owner_of(task.url.key)
+                contents.setdefault(owner, _Contents()).tasks.append(task)
         return {to: one for to, one in contents.items() if to in letter.tasks}
 
-    def _mail(self, sequence: int, contents: _Contents) -> Mail:
+    def _mail(self, to: int, sequence: int, contents: _Contents) -> Mail:
         return Mail(
             sender=self._shard,
             epoch=self.epoch,
             sequence=sequence,
             tasks=contents.tasks,
             parcels=contents.parcels,
+            given=self.moved.given_in(contents.tasks, to),
         )
 
     def _tasks_in(self, value: bytes, *, is_again: bool) -> dict[int, _Contents]:
@@ -270,6 +328,6 @@ class Outbox:
     def _by_owner(self, tasks: Iterable[Task]) -> dict[int, _Contents]:
         by_owner: dict[int, _Contents] = {}
         for task in tasks:
-            owner = self._ring.owner_of(task.url.key)
+            owner = self.moved.owner_of(task.url.key)
             by_owner.setdefault(owner, _Contents()).tasks.append(task)
         return by_owner

@@ -17,6 +17,29 @@ class PlacedNode(Struct, frozen=True):
 
     name: str
     cores: int
+    region: str = ""
+
+
+def place_in_regions(
+    shards: Sequence[int],
+    nodes: Sequence[PlacedNode],
+    current: Mapping[int, str],
+    avoid: Mapping[int, str],
+    regions: Mapping[int, str],
+) -> dict[int, str]:
+    """Return the node of each shard: one of its region, or any if that has none.
+
+    `regions` are those of the shards; nothing if the crawl has none.
+    """
+    if not regions:
+        return place(shards, nodes, current, avoid)
+    there = {node.region for node in nodes}
+    placed: dict[int, str] = {}
+    for region in sorted({*regions.values(), ""}):
+        group = [one for one in shards if regions.get(one, "") == region]
+        near = [node for node in nodes if node.region == region] if region in there else nodes
+        placed |= place(group, near, current, avoid)
+    return placed
 
 
 def place(

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
+from gossamer.cluster.moved import MovedDomains
 from gossamer.cluster.ring import TEXT_BITS, Ring
 from gossamer.model import Task
 
@@ -29,7 +30,12 @@ class Seen(Protocol):
 class Splitter:
     """The seen test of one shard among several, and the way that new tasks take."""
 
-    def __init__(self, ring: Ring, shard: int, seen: Seen) -> None:
+    def __init__(
+        self, ring: Ring, shard: int, seen: Seen, moved: MovedDomains | None = None
+    ) -> None:
+        self._moved = moved if moved is not None else MovedDomains(ring, shard)
+        self._shard = shard
+        self._owners = self._moved.owners
         self._firsts = [first << TEXT_BITS for first, _ in ring.ranges]
         self._are_ours = [owner == shard for _, owner in ring.ranges]
         """By range of the ring, from the first key in `_firsts` on."""
@@ -39,12 +45,17 @@ class Splitter:
 
     def is_ours(self, key: int) -> bool:
         """Return True if this shard owns a URL."""
+        if self._owners and (owner := self._owners.get(key >> TEXT_BITS)) is not None:
+            return owner == self._shard
         return self._are_ours[bisect_right(self._firsts, key) - 1]
 
     def new_among(self, keys: Collection[int]) -> list[int]:
         """Return those of the keys that are new to us, or foreign and not just sent, in order."""
         firsts, are_ours = self._firsts, self._are_ours
-        ours = [key for key in keys if are_ours[bisect_right(firsts, key) - 1]]
+        if self._owners:
+            ours = [key for key in keys if self.is_ours(key)]
+        else:
+            ours = [key for key in keys if are_ours[bisect_right(firsts, key) - 1]]
         new = self._seen.new_among(ours)
         if len(ours) == len(keys):
             return new
@@ -72,7 +83,8 @@ class Splitter:
         ours: list[Task] = []
         others: list[Task] = []
         for task in tasks:
-            (ours if self.is_ours(task.url.key) else others).append(task)
+            is_ours = self.is_ours(task.url.key) and not self._moved.goes(task)
+            (ours if is_ours else others).append(task)
         if ours:
             keep(ours)
         if others:

@@ -36,6 +36,7 @@ from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.engine import EngineLoop, RunState
 from gossamer.crawl.fetch_log import NO_LOG, FetchLog, LogOptions
 from gossamer.crawl.ledger import Ledger, RequestLog, TurnObserver
+from gossamer.crawl.moving import open_outbox
 from gossamer.crawl.opening import (
     UNCOUNTED,
     ShardFolder,
@@ -196,7 +197,7 @@ def _assemble_on(
     mended = _repair(place, config, state, has_rebooted=has_rebooted)
 
     run, counters, epoch = RunState(), decode_counters(state.get(COUNTERS)), read_meta(state).epoch
-    outbox = Outbox(place.ring, place.shard, epoch, state.get) if place.shards > 1 else None
+    outbox = open_outbox(place, config, epoch, state) if place.shards > 1 else None
     writer, archive = _open_archive(place, config, epoch, random, time)
     copies = _open_copies(place, config, state, archive, counters, outbox, run)
     shared = (outbox, copies, _open_contents(place, state, epoch, run, membership))

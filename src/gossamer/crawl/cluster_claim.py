@@ -8,15 +8,15 @@ cannot take back what others have by now. Only the charter's holder can issue an
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from secrets import token_hex
 
-from msgspec import Struct, json
+from msgspec import Struct, field, json
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
-from gossamer.cluster import Charter, Ring, encoded_charter
+from gossamer.cluster import Charter, Ring, encoded_charter, share_shards
 from gossamer.crawl.history import note_moment
 from gossamer.crawl.shipping import LEASE_PARTS, boot_time, taken_over
 from gossamer.crawl.takeover import expect_idle
@@ -50,6 +50,8 @@ class CoordinatorOffer(Struct, frozen=True, kw_only=True):
     shards: int
     """0 for as many as there are, or are usual."""
     usual_shards: int
+    cores: dict[str, int] = field(default_factory=dict)
+    """By region: what its machines have; "" of those without."""
     is_forced: bool = False
 
 
@@ -83,6 +85,7 @@ def claim_cluster(
         generation=before.generation if before is not None else 0,
         shards=before.shards if before is not None else 0,
         ranges=before.ranges if before is not None else (),
+        regions=before.regions if before is not None else (),
         chains=before.chains if before is not None else {},
         ringed_at=before.ringed_at if before is not None else 0,
         root=before.root if before is not None else {},
@@ -100,6 +103,7 @@ def claim_cluster(
         may_run=before is not None and bool(before.address) and not before.has_ended,
     )
     claim.begin(offer.shards or offer.usual_shards)
+    claim.share_regions(offer.cores)
     return claim
 
 
@@ -190,6 +194,13 @@ class ClusterClaim:
                 raise TakenOver(taken_over(self.store))
         self._append(replace(self._charter, generation=self._charter.epoch, shards=shards))
 
+    def share_regions(self, cores: Mapping[str, int]) -> None:
+        """Let each shard have a region, if machines have some; those that have one keep it."""
+        have = self._charter.regions
+        regions = share_shards(self._charter.shards, have, cores)
+        if regions != have:
+            self._append(replace(self._charter, regions=regions))
+
     def issue(self) -> int:
         """Return an epoch that nobody else has, for one start of one shard."""
         with self._settled():
@@ -216,7 +227,9 @@ class ClusterClaim:
             if intent is None:
                 return
             ring = Ring(intent.ranges)
-            content = encoded_charter(Charter.of(ring))
+            have = self._charter.regions
+            regions = (*have, self._charter.region_of(intent.shard)) if have else ()
+            content = encoded_charter(Charter.of(ring, regions))
             file = ShippedFile("", len(content), shipped_digest([content]), content)
             new = {intent.shard: intent.generation, intent.child: intent.generation}
             self._append(
@@ -224,6 +237,7 @@ class ClusterClaim:
                     self._charter,
                     shards=ring.shards,
                     ranges=ring.ranges,
+                    regions=regions,
                     chains={**self._charter.chains, **new},
                     ringed_at=self._number + 1,
                     root={SHARDS_FILE: file},

@@ -6,6 +6,7 @@ folder of its own; all else is in the object store, and on the machines where sh
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -254,6 +255,13 @@ def _usual_shards(view: ClusterView) -> int:
     return min(MOST_SHARDS, max(LEAST_SHARDS, SHARDS_PER_CORE * cores))
 
 
+def _cores_of_regions(view: ClusterView) -> dict[str, int]:
+    cores = Counter[str]()
+    for node in view.nodes:
+        cores[node.region] += 0 if node.is_draining else max(1, node.cores)
+    return dict(cores)
+
+
 @contextmanager
 def _forking_shards(kind: str) -> Iterator[ShardChild | None]:
     """Give what forks shards for a crawl by this machine alone; None where a fork is not safe.
@@ -308,6 +316,7 @@ def claim_work(
         lease_s=config.store.lease_s,
         shards=config.shards,
         usual_shards=_usual_shards(view),
+        cores=_cores_of_regions(view),
         is_forced=is_forced,
     )
     claim = claim_cluster(offer, clock, say)
@@ -345,6 +354,7 @@ def start_of(
         coordinator=coordinator,
         right=right,
         ranges=ring.ranges,
+        regions=fleet.regions,
         config=msgspec.to_builtins(fleet.config),
         kept=msgspec.to_builtins(load_crawl_config(root)),
         secrets=msgspec.to_builtins(read_secrets(root)),

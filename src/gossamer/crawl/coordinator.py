@@ -8,7 +8,7 @@ again by the shards.
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +40,7 @@ from gossamer.cluster import (
     address_of,
     listen,
     moves,
-    place,
+    place_in_regions,
     server_context,
 )
 from gossamer.crawl.cluster_claim import ClusterClaim
@@ -170,6 +170,7 @@ class Coordinator:
     """By shard: what was issued last."""
     splits: ShardSplits = field(init=False)
     _has_said_alone: bool = False
+    _regions_away: Collection[str] = ()
     _is_down: bool = False
     """The cluster has ended: no machine will be there any more."""
     _seen: tuple[tuple[str, bool], ...] = ()
@@ -289,8 +290,17 @@ class Coordinator:
 
     def _wanted(self, nodes: list[NodeState]) -> dict[int, str]:
         shards = self.splits.numbers
-        placed = [PlacedNode(node.name, max(1, node.cores)) for node in nodes]
-        return place(shards, placed, self._last_node, self._avoid)
+        placed = [PlacedNode(node.name, max(1, node.cores), node.region) for node in nodes]
+        self._say_regions({node.region for node in nodes})
+        regions = self.splits.regions
+        return place_in_regions(shards, placed, self._last_node, self._avoid, regions)
+
+    def _say_regions(self, there: Collection[str]) -> None:
+        """Say of which regions no machine is there, whenever they are others."""
+        away = {name for name in self.splits.regions.values() if name not in {"", *there}}
+        for name in sorted(away.difference(self._regions_away)):
+            self.say(f"no machine of the region {name} is there; its shards run elsewhere")
+        self._regions_away = away
 
     def _adopt(self, found: _Arrived) -> PlacedShard:
         """Take a shard for running."""

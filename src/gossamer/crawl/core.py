@@ -460,7 +460,8 @@ def build_core(
     chain = make_filters(config)
     labels = LateLabels(state.get, state.scan, lambda key: _record_of(state, key), counters)
     is_split = place.shards > 1
-    splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
+    moved = outbox.moved if outbox is not None else None
+    splitter = Splitter(place.ring, place.shard, url_seen, moved) if is_split else None
     stations = Stations(
         content_seen=content_seen,
         url_seen=splitter or url_seen,

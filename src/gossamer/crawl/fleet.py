@@ -20,8 +20,10 @@ from gossamer.cluster import (
     RevisitShare,
     Ring,
     ShardHandle,
+    ShardRegions,
     ShardStarter,
     Supervisor,
+    shards_by_region,
 )
 from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.assembly import Extras
@@ -93,6 +95,12 @@ class Fleet:
     """By shard: the part of a watch's requests that it was told at which of its starts."""
     first: dict[int, Counters] = field(default_factory=dict)
     """By shard: the totals of its first report."""
+
+    @property
+    def regions(self) -> ShardRegions:
+        """Return the region of each shard, by number; nothing if there are none."""
+        found = self.coordinator.splits.regions if self.coordinator is not None else {}
+        return tuple(found.values())
 
     @property
     def shards(self) -> int:
@@ -292,6 +300,8 @@ class Fleet:
                 return await self._split(question.get("shard"))
             case "splitting":
                 return self.coordinator.splits.under_way if self.coordinator is not None else {}
+            case "regions":
+                return {"regions": shards_by_region(self.regions)}
             case "settings":
                 return {"settings": self.folder.config_path.read_text(encoding="utf-8")}
             case _:

@@ -119,6 +119,12 @@ class ShardSplits:
         return range(self.claim.charter.shards + has_child)
 
     @property
+    def regions(self) -> dict[int, str]:
+        """Return the region of each shard; nothing if the crawl has none."""
+        charter = self.claim.charter
+        return {one: charter.region_of(one) for one in self.numbers} if charter.regions else {}
+
+    @property
     def under_way(self) -> dict[str, object]:
         """Return which shard is being split, the number of the new one, and what is waited for."""
         charter = self.claim.charter

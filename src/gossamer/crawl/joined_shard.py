@@ -226,6 +226,7 @@ class _Joined:
         return ShardOrders(
             folder=folder,
             ring=ring,
+            regions=start.regions,
             config=replace(config, limits=LimitsConfig(), concurrency=share),
             is_limited=start.is_limited,
             reports_commits=start.reports_commits,
@@ -274,7 +275,7 @@ def _prepare(start: StartShard, folder: CrawlFolder, home: ClusterHome) -> None:
     """Let the folder say what every folder of this crawl says."""
     write_secrets_of(start, folder)
     save_crawl_config(folder.root, to_config(start.kept))
-    write_charter(folder.charter_path, Charter.of(Ring(start.ranges)))
+    write_charter(folder.charter_path, Charter.of(Ring(start.ranges), start.regions))
     for name, content in start.files.items():
         if name in OWN_FILES:
             replace_file(folder.root / name, content)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.clock import Clock, CrawlTime
-from gossamer.cluster import Ring
+from gossamer.cluster import Ring, ShardRegions
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, TakenOver, rebuild_state_command
 from gossamer.frontier import Order
@@ -45,6 +45,8 @@ class ShardFolder:
     folder: CrawlFolder
     shard: int = 0
     ring: Ring = WHOLE_RING
+    regions: ShardRegions = ()
+    """Of the shards, by number, where a coordinator gives them some."""
 
     @property
     def shards(self) -> int:

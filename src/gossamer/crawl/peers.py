@@ -230,7 +230,7 @@ class OtherShards:
     @property
     def owes_receipts(self) -> bool:
         """Return True if letters that were committed wait for a sync."""
-        return self.mailbox.owes_receipts
+        return self.mailbox.owes_receipts or self.outbox.moved.waits
 
     @property
     def wants_sync(self) -> bool:
@@ -348,6 +348,7 @@ class OtherShards:
         for to, mail in self.outbox.committed():
             self.couriers[to].send(mail)
         self.mailbox.committed()
+        self.outbox.moved.committed(self.mailbox.commits)
         self.contents.committed(self.mailbox.commits)
         if self._acknowledges_at_commit:
             self.durable(self.mailbox.commits)
@@ -358,10 +359,15 @@ class OtherShards:
         """Give receipts for the letters that a sync has covered, and tell of the pages."""
         self.mailbox.durable(commits)
         self.contents.durable(commits)
+        self.outbox.moved.durable(commits)
+        for to, mail in self.outbox.released():
+            self.couriers[to].send(mail)
 
 
 def take_letter(mail: Mail, core: Core) -> None:
     """Take the tasks of a letter in; the next commit makes them ours."""
+    if core.outbox is not None:
+        core.outbox.moved.take(mail.given)
     core.copies.take(mail.parcels)
     core.traps.note_listed(mail.tasks)
     found = accept(mail.tasks, core.stations)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field, structs
 
+from gossamer.cluster import read_region_rules
 from gossamer.config import Config, UrlConfig
 from gossamer.crawl.assembly import Shard
 from gossamer.crawl.pipeline import PROBED_SITEMAP, parents
@@ -218,7 +219,9 @@ def check_seeds(seeds: Iterable[Seed], protocols: Sequence[ProtocolModule] = ())
 
 
 def check_labels(config: Config) -> None:
-    """Raise `ConfigError` for labels of a configuration that cannot be meant."""
+    """Raise `ConfigError` for labels or regions of a configuration that cannot be meant."""
+    if config.regions:
+        read_region_rules(config.regions)
     for url, text in config.seed_labels.items():
         if complaint := labels_complaint(text):
             raise ConfigError(f"seed_labels: {without_credentials(url)}: {complaint}")

@@ -30,6 +30,7 @@ from gossamer.cluster import (
     ShardEnded,
     ShardJoined,
     ShardNetwork,
+    ShardRegions,
     ShardReport,
     SupervisorLine,
 )
@@ -83,6 +84,7 @@ class ShardOrders:
 
     folder: CrawlFolder
     ring: Ring
+    regions: ShardRegions = ()
     config: Config
     """Without the limits: those are of the whole crawl."""
     is_limited: bool
@@ -109,7 +111,7 @@ class ShardOrders:
 
     async def run_on(self, number: int, line: SupervisorLine) -> GossamerError | None:
         """Run a shard that talks to its supervisor over a line; return what has ended it early."""
-        place = ShardFolder(folder=self.folder, shard=number, ring=self.ring)
+        place = ShardFolder(folder=self.folder, shard=number, ring=self.ring, regions=self.regions)
         trouble: GossamerError | None = None
         try:
             line.send(ShardEnded(report=await self._crawl(place, line)))

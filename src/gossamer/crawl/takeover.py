@@ -334,6 +334,8 @@ class StoreClaim:
         if all(chain.numbers() for chain in chains):
             ranges = () if ring.is_even else ring.ranges
             settled = {"generation": self._generation, "shards": ring.shards, "ranges": ranges}
+            if ring.shards != charter.shards:
+                settled["regions"] = ()
             self._append(replace(charter, **settled, chains={}, root={}, ringed_at=0))
 
     def _beat(self) -> None:
@@ -555,6 +557,7 @@ def _charter_of_ours(
         generation=before.generation if before is not None else 0,
         shards=before.shards if before is not None else 0,
         ranges=before.ranges if before is not None else (),
+        regions=before.regions if before is not None else (),
         chains=before.chains if before is not None else {},
         ringed_at=before.ringed_at if before is not None else 0,
         root=before.root if before is not None else {},

@@ -29,7 +29,9 @@ MANIFEST_VERSION = 3
 """Of manifests: the second have logs, the third other digests; all else is as in the first."""
 WITH_SPLITS = 4
 """The version of charters that name chains of their own, or a split under way."""
-VERSION = WITH_SPLITS
+WITH_REGIONS = 5
+"""The version of charters whose shards have regions: older ones do not know moved domains."""
+VERSION = WITH_REGIONS
 ALIVE = "alive"
 CHARTER = "charter"
 
@@ -87,6 +89,8 @@ class CrawlCharter(Struct, frozen=True, kw_only=True):
     shards: int = 0
     ranges: tuple[tuple[int, int], ...] = ()
     """The first point of each range of the ring and its shard; empty for equal parts in order."""
+    regions: tuple[str, ...] = ()
+    """The region of each shard, by number; "" of one without. Empty if the crawl has none."""
     chains: dict[int, int] = field(default_factory=dict)
     """By shard: the generation of its chain, if it was split or made by a split since."""
     ringed_at: int = 0
@@ -110,7 +114,15 @@ class CrawlCharter(Struct, frozen=True, kw_only=True):
 
     def versioned(self) -> "CrawlCharter":
         """Return this charter with the version that what it says needs."""
+        if any(self.regions):
+            return replace(self, version=WITH_REGIONS)
         return replace(self, version=WITH_SPLITS if self.chains or self.split is not None else 1)
+
+    def region_of(self, shard: int) -> str:
+        """Return the region of a shard; that of its parent while it is made by a split."""
+        if self.split is not None and shard == self.split.child:
+            shard = self.split.shard
+        return self.regions[shard] if shard < len(self.regions) else ""
 
     @property
     def layout(self) -> int:

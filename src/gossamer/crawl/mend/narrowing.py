@@ -8,10 +8,10 @@ it has to tell others, and what is left to label. It may be done again.
 
 from contextlib import closing
 
-from gossamer.cluster import OUTBOX, PARCELS
+from gossamer.cluster import MOVED_ROWS, OUTBOX, PARCELS, taken_points
 from gossamer.config import Config
 from gossamer.crawl.contents import NEWS
-from gossamer.crawl.mend.resplit import BATCH_ROWS, drop_foreign_urls, shrink_seen
+from gossamer.crawl.mend.resplit import BATCH_ROWS, drop_foreign_urls, shrink_seen, with_points
 from gossamer.crawl.opening import ShardFolder
 from gossamer.dedupe import NEAR_ROWS
 from gossamer.model import Row
@@ -25,10 +25,11 @@ OF_THE_PARENT = (COUNTERS, OUTBOX, PARCELS, NEWS, ROW_PREFIX, NEAR_ROWS)
 def narrow_shard(place: ShardFolder, config: Config, *, is_new: bool) -> None:
     """Let a state have what its shard owns; `is_new` if the shard was made by the split."""
     with closing(State.open(place.state)) as state:
-        drop_foreign_urls(state, place.shard, place.ring)
+        kept = taken_points(state.scan(MOVED_ROWS), place.shard)
+        drop_foreign_urls(state, place.shard, place.ring, kept)
         for table in OF_THE_PARENT if is_new else ():
             _drop(state, table)
-        shrink_seen(state, place.ring.spans(place.shard), config)
+        shrink_seen(state, with_points(place.ring.spans(place.shard), kept), config)
         state.sync()
 
 

@@ -14,14 +14,16 @@ So at every moment each row lies in the state of its old owner, of its new one, 
 import asyncio
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from random import Random, SystemRandom
+from types import MappingProxyType
 
 from gossamer.clock import SystemClock
 from gossamer.cluster import (
+    MOVED_ROWS,
     OUTBOX,
     POINTS,
     Charter,
@@ -31,6 +33,7 @@ from gossamer.cluster import (
     read_charter,
     renew_charter,
     start_child,
+    taken_points,
     write_charter,
 )
 from gossamer.config import Config, UrlConfig
@@ -60,6 +63,9 @@ BY_RING = (URL, SUSPECT, CLAIM, LABEL_ROW, LATE_LABELS, CONTENT, b"h", b"q", b"l
 """Tables whose keys begin with the ring point of the host, or with the bits of a fingerprint."""
 DELAYED, ROBOTS = b"d", b"r"
 DELAYED_RING = 9
+
+EVERY_HOME: Mapping[int, int] = MappingProxyType({})
+"""No domain has moved."""
 
 Owner = Callable[[bytes], int]
 """Returns which shard a row belongs to under some split."""
@@ -184,6 +190,7 @@ async def _move(folder: CrawlFolder, config: Config, charter: Charter) -> None:
     for shard in range(charter.moving_to):
         with _opened(split, shard) as state:
             _drop_foreign(state, shard, split.new)
+            state.delete_range(MOVED_ROWS, _after(MOVED_ROWS))  # every domain is at its home now
             state.delete_range(NEWS, bytes((NEWS[0] + 1,)))  # taken in by those whom they concern
             shrink_seen(state, split.new.spans(shard), split.config)
             fold_counters(state)
@@ -200,7 +207,8 @@ async def _repair_old(split: Split) -> None:
         place = ShardFolder(folder=split.folder, shard=shard, ring=split.old)
         with closing(open_state(place)) as state:  # one that is lost must not be made anew
             _keep_foreign_contents(state, shard, split.old)
-            _drop_foreign(state, shard, split.old)
+            kept = taken_points(state.scan(MOVED_ROWS), shard)
+            _drop_foreign(state, shard, split.old, kept)
             _drop_bequests(state)
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # ids of records: requests that were cut off are told
         opened = assemble(place, split.config, SystemClock(), random, Extras())
@@ -316,27 +324,38 @@ def shrink_seen(state: State, spans: RingSlice, config: Config) -> None:
     seen.close()
 
 
-def _drop_foreign(state: State, shard: int, ring: Ring) -> None:
-    """Delete every row that a shard does not own under a split."""
-    _drop_foreign_ranges(state, shard, ring)
-    _drop_foreign_rows(state, shard, ring, (DELAYED, ROBOTS, ROW_PREFIX))
+def _drop_foreign(state: State, shard: int, ring: Ring, kept: Sequence[int] = ()) -> None:
+    """Delete every row that a shard does not own under a split.
+
+    `kept` are points that it has from other homes.
+    """
+    _drop_foreign_ranges(state, shard, ring, kept)
+    _drop_foreign_rows(state, shard, ring, (DELAYED, ROBOTS, ROW_PREFIX), kept)
 
 
-def drop_foreign_urls(state: State, shard: int, ring: Ring) -> None:
+def drop_foreign_urls(state: State, shard: int, ring: Ring, kept: Sequence[int]) -> None:
     """Delete what a state knows of URLs and hosts that its shard does not own."""
-    _drop_foreign_ranges(state, shard, ring)
-    _drop_foreign_rows(state, shard, ring, (DELAYED, ROBOTS))
+    _drop_foreign_ranges(state, shard, ring, kept)
+    _drop_foreign_rows(state, shard, ring, (DELAYED, ROBOTS), kept)
 
 
-def _drop_foreign_ranges(state: State, shard: int, ring: Ring) -> None:
-    for first, last in _gaps(ring.spans(shard)):
-        for table in BY_RING:
+def with_points(spans: RingSlice, points: Sequence[int]) -> RingSlice:
+    """Return ranges of the ring with points that may lie outside of them, in order."""
+    is_inside = {point for point in points if any(first <= point <= last for first, last in spans)}
+    return tuple(sorted([*spans, *((point, point) for point in points if point not in is_inside)]))
+
+
+def _drop_foreign_ranges(state: State, shard: int, ring: Ring, kept: Sequence[int]) -> None:
+    for first, last in _gaps(with_points(ring.spans(shard), kept)):
+        for table in (*BY_RING, MOVED_ROWS):
             end = table + (last + 1).to_bytes(3, "big") if last + 1 < POINTS else _after(table)
             state.delete_range(table + first.to_bytes(3, "big") if first else table, end)
 
 
-def _drop_foreign_rows(state: State, shard: int, ring: Ring, tables: tuple[bytes, ...]) -> None:
-    owner = _owner(ring)
+def _drop_foreign_rows(
+    state: State, shard: int, ring: Ring, tables: tuple[bytes, ...], kept: Sequence[int]
+) -> None:
+    owner = _owner(ring, dict.fromkeys(kept, shard))
     for table in tables:
         gone: list[Row] = []
         for key, _ in state.scan(table):
@@ -359,8 +378,11 @@ def _after(table: bytes) -> bytes:
     return bytes((table[0] + 1,))
 
 
-def _owner(ring: Ring) -> Owner:
-    """Return the function that tells whose a row is under a split."""
+def _owner(ring: Ring, moved: Mapping[int, int] = EVERY_HOME) -> Owner:
+    """Return the function that tells whose a row is under a split; `moved` says it of points."""
+
+    def owner_at(point: int) -> int:
+        return moved[point] if point in moved else ring.owner(point)
 
     def owner(key: bytes) -> int:
         table = key[:1]
@@ -368,17 +390,13 @@ def _owner(ring: Ring) -> Owner:
             name = ArchiveName.parse(key[1:].decode("ascii"))
             return name.shard if name is not None and name.shard < ring.shards else 0
         if table == DELAYED:
-            return ring.owner(int.from_bytes(key[DELAYED_RING : DELAYED_RING + 3], "big"))
+            return owner_at(int.from_bytes(key[DELAYED_RING : DELAYED_RING + 3], "big"))
         if table == ROBOTS:
-            return _owner_of_text(key[1:].decode() + "/", ring)
-        return ring.owner(int.from_bytes(key[1:4], "big"))
+            url = parse(key[1:].decode() + "/", UrlConfig())
+            return owner_at(ring_of(url.host)) if url is not None else 0
+        return owner_at(int.from_bytes(key[1:4], "big"))
 
     return owner
-
-
-def _owner_of_text(text: str, ring: Ring) -> int:
-    url = parse(text, UrlConfig())
-    return ring.owner(ring_of(url.host)) if url is not None else 0
 
 
 @contextmanager
