@@ -3,6 +3,7 @@
 `make test-cluster` kills twenty machines, and crawls a second time; otherwise two are killed.
 """
 
+import json
 from collections import defaultdict
 from pathlib import Path
 
@@ -67,6 +68,18 @@ def expect_near(stored: dict[str, set[int]], by_region: dict[str, list[int]], we
         assert shards <= set(by_region[rules[domain]]), (domain, shards, by_region)
 
 
+def expect_told(folder: Path, stored: dict[str, set[int]], web: FakeWeb) -> None:
+    """Insist that `why` says where a URL was crawled, and by which rule."""
+    rules = rules_of(web)
+    for url in list({domain_of(host): web.host(host).url() for host in web.addresses}.values())[:2]:
+        told = json.loads(say("why", str(folder), url, "--json").expect(0).out)
+        domain = domain_of(url.partition("://")[2].partition("/")[0].partition(":")[0])
+        assert told["state"] == "archived", told
+        assert {told["shard"]} == stored[domain]
+        assert told["region"] == rules[domain]
+        assert told["region_rule"] == f'the rule "{domain}" = "{rules[domain]}"'
+
+
 def test_domains_stay_with_one_shard_of_their_region_while_machines_die(tmp_path: Path) -> None:
     web = FakeWeb(seed=2101, hosts=16, pages_per_host=60 if IS_FULL else 6)
     with cluster_trial(
@@ -90,7 +103,9 @@ def test_domains_stay_with_one_shard_of_their_region_while_machines_die(tmp_path
         going.finish().expect(0)
         going.judge()
         (restored,) = tmp_path.glob("restored-*")
-        expect_near(who_stored(restored), by_region, web)
+        stored = who_stored(restored)
+        expect_near(stored, by_region, web)
+        expect_told(restored, stored, web)
 
 
 @only_in_full

@@ -57,6 +57,10 @@ class ShardState:
     """By page that is stored as a copy: the page that it refers to."""
     firsts: dict[int, Original] = field(default_factory=dict)
     """By content of which this shard has the claims: the first page."""
+    given: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """By point that is another shard's by now: that shard, and the commit that says so."""
+    taken: set[int] = field(default_factory=set)
+    """Points that are ours, although the range of another shard has them."""
     commits: int = 0
 
     def copy(self) -> "ShardState":
@@ -71,19 +75,28 @@ class ShardState:
             dict(self.relies),
             dict(self.copies),
             dict(self.firsts),
+            dict(self.given),
+            set(self.taken),
             self.commits,
         )
 
-    def half(self, points: list[int], low: int, high: int) -> "ShardState":
-        """Return the part of a range: its rows, and neither letters nor pages."""
+    def half(
+        self, points: list[int], low: int, high: int, taken: frozenset[int] = frozenset()
+    ) -> "ShardState":
+        """Return the part of a range: its rows, and neither letters nor pages.
+
+        `taken` are points outside of it that it is to have, too.
+        """
         return ShardState(
             low,
             high,
-            {url for url in self.seen if low <= points[url] < high},
-            [url for url in self.queue if low <= points[url] < high],
+            {url for url in self.seen if low <= points[url] < high or points[url] in taken},
+            [url for url in self.queue if low <= points[url] < high or points[url] in taken],
             asked_at=dict(self.asked_at),
             relies=dict(self.relies),
             firsts={c: first for c, first in self.firsts.items() if low <= c < high},
+            given={p: to for p, to in self.given.items() if low <= p < high},
+            taken=set(taken),
             commits=self.commits,
         )
 

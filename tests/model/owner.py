@@ -58,6 +58,10 @@ class Mail(NamedTuple):
     sender: int
     key: LetterKey
     url: int
+    given_to: int = -1
+    """The shard that has its domain, if the range of the sender has that."""
+    number: int = 0
+    """The manifest by which it was given."""
 
 
 class Receipt(NamedTuple):
@@ -219,7 +223,9 @@ class Owner:
         if part is None:
             return whole.copy()
         low, high, is_first = part
-        state = whole.half(self.world.points, low, high)
+        is_kept = is_first and self.world.rules.splits_keep_domains
+        taken = frozenset(whole.taken) if is_kept else frozenset[int]()
+        state = whole.half(self.world.points, low, high, taken)
         if is_first:
             state.stored, state.copies = list(whole.stored), dict(whole.copies)
             state.outbox = dict(whole.outbox)
@@ -228,6 +234,10 @@ class Owner:
     def _open(self, disk: Disk) -> None:
         self.disk = self.world.disks[self.node, self.shard] = disk
         disk.state = disk.state.copy()
+        if not self.world.rules.homes_write_domains_down:
+            self.state.given.clear()
+        if not self.world.rules.guests_write_domains_down:
+            self.state.taken.clear()
         old, self.state.outbox = self.state.outbox, {}
         for url in old.values():
             self._post(url)
@@ -274,15 +284,30 @@ class Owner:
         return self.shard in self.world.charter.ranges
 
     def is_mine(self, url: int) -> bool:
-        return self.state.low <= self.world.points[url] < self.state.high
+        point = self.world.points[url]
+        if point in self.state.given:
+            return False
+        return point in self.state.taken or self.state.low <= point < self.state.high
 
     def take(self, url: int) -> None:
         """Add a link that was found or came by mail."""
-        if not self.is_mine(url):
+        if not self.is_mine(url) or (url not in self.state.seen and self._gives(url)):
             self._post(url)
         elif url not in self.state.seen:
             self.state.seen.add(url)
             self.state.queue.append(url)
+
+    def _gives(self, url: int) -> bool:
+        """Decide where a domain is to be that nothing is known of; give it away if not here."""
+        world, point = self.world, self.world.points[url]
+        is_known = point in self.state.taken or any(
+            world.points[one] == point for one in self.state.seen
+        )
+        to = -1 if is_known else world.place_of_domain(self.shard)
+        if to < 0:
+            return False
+        self.state.given[point] = to, self.state.commits + 1
+        return True
 
     def _post(self, url: int) -> None:
         self._letters += 1
@@ -342,10 +367,18 @@ class Owner:
         """Send a letter; it may be sent often."""
         if self.state.outbox:
             key = self.world.dice.choice(list(self.state.outbox))
-            self.world.mail.append(Mail(self.shard, key, self.state.outbox[key]))
+            url = self.state.outbox[key]
+            to, commit = self.state.given.get(self.world.points[url], (-1, 0))
+            if to >= 0 and commit > self.shipped and self.world.rules.gives_domains_when_shipped:
+                return
+            self.world.mail.append(Mail(self.shard, key, url, to, self.hold.number))
 
     def receive(self, mail: Mail) -> None:
         """Take a letter's task, and owe a receipt."""
+        if mail.given_to >= 0:
+            self.state.taken.add(self.world.points[mail.url])
+            if self.world.rules.guests_rely_on_homes:
+                self._rely(mail.sender, mail.number)
         if self.is_mine(mail.url) or self.world.rules.forwards_foreign_tasks:
             self.take(mail.url)
         self._commit()

@@ -17,7 +17,8 @@ class Verdict(NamedTuple):
     lost: int
     twice: int
     dangling: int = 0
-    """Copies whose original is not there."""
+    """Copies whose original is not there, and domains of which their home does not know that they
+    are another shard's: it would crawl them, too."""
 
     @property
     def is_bad(self) -> bool:
@@ -91,6 +92,13 @@ def judged(world: "World", states: list[ShardState]) -> Verdict:
     stored = Counter(url for state in states for url in state.stored)
     copies = {url: first for state in states for url, first in state.copies.items()}
     dangling = sum(first not in stored or first in copies for first in copies.values())
+    dangling += sum(
+        point not in home.given
+        for state in states
+        for point in state.taken
+        for home in states
+        if home.low <= point < home.high and home is not state
+    )
     seen = set().union(*(state.seen for state in states))
     todo = [url for state in states for url in state.queue]
     found = [url for state in states for url in state.outbox.values()]

@@ -50,6 +50,14 @@ class Rules:
     """Whoever reads a set of manifests reads the charter after it, too."""
     moves_wait_for_the_end: bool = True
     gives_away_what_is_shipped: bool = True
+    gives_domains_when_shipped: bool = True
+    """The letter that gives a domain away leaves when the manifest that says so is there."""
+    homes_write_domains_down: bool = True
+    """Whoever gives a domain away has it in its rows, and does not decide again."""
+    guests_write_domains_down: bool = True
+    guests_rely_on_homes: bool = True
+    splits_keep_domains: bool = True
+    """The half that keeps a shard's number keeps the domains that it was given."""
     copies_rely_on_originals: bool = True
 
 
@@ -82,6 +90,11 @@ VARIANTS = {
     "heirs_wait_for_the_charter": "a half crawls before the charter names it",
     "readers_look_again": "a reader does not notice that a shard was split meanwhile",
     "moves_wait_for_the_end": "who was told to end is taken to have ended",
+    "gives_domains_when_shipped": "a domain is given by a letter that leaves at once",
+    "homes_write_domains_down": "who has a domain is decided anew by each owner of its home",
+    "guests_write_domains_down": "whoever was given a domain knows it until it ends",
+    "guests_rely_on_homes": "a manifest with a domain does not name the one that gave it",
+    "splits_keep_domains": "a half of a shard that is split drops what it was given",
     "gives_away_what_is_shipped": "a page is named as an original before it is shipped",
     "copies_rely_on_originals": "a copy's manifest does not name the one that has its original",
 }

@@ -24,6 +24,8 @@ URLS, HOSTS, SHARDS, MOST_CHAINS = 80, 7, 3, 9
 SPAN = 64
 CONTENTS = 24
 FAULTS = 30
+GIVEN = 0.5
+"""Of the domains that are new to their home."""
 MOST_STEPS = 30_000
 MOST_CLAIMS = 400
 MOST_READERS = 2
@@ -152,6 +154,12 @@ class World:
         is_late = self.faults and self.dice.random() < 0.1
         return None if owner is None or is_late else owner.state.firsts.get(self.contents[url])
 
+    def place_of_domain(self, home: int) -> int:
+        """Return the shard to which a domain is given that is new to its home; -1 if to none."""
+        others = [one for one in self.charter.ranges if one != home]
+        is_given = not self.is_calm and others and self.dice.random() < GIVEN
+        return self.dice.choice(others) if is_given else -1
+
     def give_away(self, first: Original) -> None:
         """Tell the owner of a content who had it first; that may be lost."""
         content = self.contents[first.url]
@@ -209,6 +217,7 @@ class World:
             assert isinstance(charter, Charter)
             is_stale = self.dice.random() < 0.4
             shard = self.shard_of(letter.url, self._stale_ranges if is_stale else charter.ranges)
+            shard = shard if letter.given_to < 0 else letter.given_to
             is_wary = self.rules.heirs_wait_for_the_charter
             while not (shard in charter.ranges and is_wary) and self.store.manifest(shard).heirs:
                 shard = self.store.manifest(shard).heirs[0]  # the half that keeps the number

@@ -52,6 +52,8 @@ _PLAIN_ROWS = (
     "target",
     "copy_of",
     "attempts",
+    "region",
+    "region_rule",
 )
 MIB = 1024 * 1024
 _TRAILING_BLANKS = re.compile(r" +$", re.MULTILINE)

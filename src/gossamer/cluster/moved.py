@@ -86,6 +86,11 @@ class MovedDomains:
         owner = self._owners.get(key >> TEXT_BITS)
         return owner if owner is not None else self._ring.owner_of(key)
 
+    def given_to(self, key: int) -> int | None:
+        """Return the shard that has a URL from us; None if we have given it to none."""
+        owner = self._owners.get(key >> TEXT_BITS)
+        return None if owner == self._shard else owner
+
     def goes(self, task: Task) -> bool:
         """Return True if a task that is ours by the ring goes to another shard, from now on too."""
         point = task.url.key >> TEXT_BITS

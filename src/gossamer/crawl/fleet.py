@@ -286,16 +286,12 @@ class Fleet:
                     await self.clock.sleep(POLL_S)
                 return as_json(self.status())
             case "why":
-                url = parse(str(question.get("url", "")), self.config.urls)
-                owner = self.ring.owner_of(url.key) if url is not None else 0
                 asked = dict(question)
                 if self.coordinator is not None:  # its archive lies on another machine
                     asked.pop("finds_linkers", None)
-                return await self._with_original(await self._ask(owner, asked))
+                return await self._with_original(await self._ask_owner(asked))
             case "captures":
-                url = parse(str(question.get("url", "")), self.config.urls)
-                owner = self.ring.owner_of(url.key) if url is not None else 0
-                return await self._ask(owner, dict(question))
+                return await self._ask_owner(dict(question))
             case "split":
                 return await self._split(question.get("shard"))
             case "splitting":
@@ -347,6 +343,13 @@ class Fleet:
         """Return what a shard answers; why it does not, as an error to be shown."""
         said = await self.supervisor.ask(shard, question)
         return {"error": said.reason} if isinstance(said, NoAnswer) else said
+
+    async def _ask_owner(self, question: dict[str, object]) -> dict[str, object]:
+        """Return what the shard answers that has a URL; its home knows where it is."""
+        url = parse(str(question.get("url", "")), self.config.urls)
+        said = await self._ask(self.ring.owner_of(url.key) if url is not None else 0, question)
+        owner = said.get("moved_to")
+        return await self._ask(owner, question) if isinstance(owner, int) else said
 
     async def _with_original(self, said: dict[str, object]) -> dict[str, object]:
         """Let the owner of a near-duplicate's original say what it is called."""

@@ -170,6 +170,8 @@ class LiveAnswers:
                 return as_json(live_status(self._shard))
             case "metrics":
                 return {"text": live_metrics(self._shard, self._control_cpu_s)}
+            case "why" | "captures" if (to := self._moved_to(question)) is not None:
+                return {"moved_to": to}
             case "why":
                 return self._why(question)
             case "captures":
@@ -179,6 +181,14 @@ class LiveAnswers:
                 return {"name": name_in(self._shard.core.state.get, key)}
             case _:
                 return None
+
+    def _moved_to(self, question: Mapping[str, object]) -> int | None:
+        """Return the shard that we have given a URL's domain to; None if it is not one of these."""
+        outbox = self._shard.core.outbox
+        if outbox is None or not outbox.moved.owners:
+            return None
+        url = parse(str(question.get("url", "")), self._shard.engine.config.urls)
+        return outbox.moved.given_to(url.key) if url is not None else None
 
     async def answer(self, question: Mapping[str, object]) -> dict[str, object]:
         """Answer a question, or do what it says."""
@@ -221,7 +231,7 @@ class LiveAnswers:
         config, revisits = shard.engine.config, shard.engine.revisits
         if self._sources is None or self._judged_by is not config:
             folder, core = shard.place.folder, shard.core
-            self._sources = why_sources(folder, config, core.state, core.traps)
+            self._sources = why_sources(folder, config, core.state, core.traps, shard.place.shard)
             self._judged_by = config
         url = parse(text, config.urls)
         planned_at = None

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from gossamer.cluster import Ring
+from gossamer.cluster import Ring, owner_in_state
 from gossamer.config import UrlConfig
 from gossamer.dedupe import (
     LABEL_ROW,
@@ -114,7 +114,8 @@ class Labels:
 
     def name(self, key: int) -> str:
         """Return the URL with a key."""
-        return name_in(self._states[self._ring.owner_of(key)].get, key) or f"{key:016x}"
+        owner, _ = owner_in_state(self._ring, key, lambda one, row: self._states[one].get(row))
+        return name_in(self._states[owner].get, key) or f"{key:016x}"
 
     def stands_for(self, key: int) -> int:
         """Return the key of the page that stands for another: itself, if it is nobody's copy."""

@@ -43,6 +43,7 @@ from gossamer.report.records import (
     suspicion,
     url_row_key,
 )
+from gossamer.report.regions import RegionFacts
 from gossamer.report.words import closed_words
 from gossamer.urls import explain, parse, ring_of, without_credentials
 
@@ -173,6 +174,10 @@ class Why(Struct, frozen=True, kw_only=True):
     fingerprint: str = ""
     ring: int = 0
     shard: int = 0
+    region: str = ""
+    """Near which hosts the machines are that have the shard; "" if the crawl has no regions."""
+    region_rule: str = ""
+    """What says that its domain belongs there, in words."""
     state: str = "unknown"
     """archived, redirected, failed, gone, waiting, queued, leased, held, refused, not_wanted or
     unknown."""
@@ -261,6 +266,10 @@ class Sources(Struct, kw_only=True):
     """Returns what a URL is worth by the ranks that the crawl was given, 1.0 for the mean."""
     score_of: Callable[[Url], OutsideScore | None] = lambda _url: None
     """Returns the score of a URL, by the file that the crawl was given."""
+    shard: int = 0
+    """Whose rows they are."""
+    region_of: Callable[[Url], RegionFacts] = lambda _url: RegionFacts()
+    """Returns in which region a URL is crawled."""
     next_look_at: float | None = None
     """When the URL is looked at again, if its crawl is being watched and that is planned."""
     opens_at: float | None = None
@@ -278,6 +287,7 @@ def explain_url(text: str, sources: Sources) -> Why:
     if url is None:
         told = "This is not an absolute URL; expected something like https://host/path."
         return Why(url=shown, canonical=None, state="unknown", reason="not_a_url", explanation=told)
+    region = sources.region_of(url)
     found = replace(
         _found(url, sources),
         url=shown,
@@ -285,6 +295,9 @@ def explain_url(text: str, sources: Sources) -> Why:
         steps=explain(text, sources.urls),
         fingerprint=f"{url.key:016x}",
         ring=ring_of(url.host),
+        shard=sources.shard,
+        region=region.region,
+        region_rule=region.rule,
         rank=sources.rank_of(url),
         score=sources.score_of(url),
         robots=sources.robots(url),

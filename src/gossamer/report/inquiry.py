@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -12,9 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.clock import SystemClock
-from gossamer.cluster import OUTBOX, Charter, Ring, outbox_tasks, read_charter
+from gossamer.cluster import OUTBOX, outbox_tasks, read_charter
 from gossamer.config import Config
-from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, rebuild_state_command
+from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
 from gossamer.fetch import RobotsCache, by_host, header_names
 from gossamer.filter import FilterChain, build_chain
 from gossamer.frontier import OutsideScore, ScoreTable, count_waiting, find_host
@@ -59,6 +58,15 @@ from gossamer.report.records import (
     sum_counters,
     url_row_key,
 )
+from gossamer.report.regions import region_facts
+from gossamer.report.states import (
+    all_states,
+    ring_of_folder,
+    settled_charter,
+    shard_of,
+    shard_with,
+    stopped_state,
+)
 from gossamer.schedule import read_schedule
 from gossamer.settings import load_crawl_config, readable_config
 from gossamer.store import (
@@ -66,7 +74,6 @@ from gossamer.store import (
     State,
     StoredPage,
     expect_no_purge,
-    read_ends,
     read_page,
     read_record,
     record_ids,
@@ -79,7 +86,7 @@ from gossamer.traps import (
     held_tasks,
     holding_probations,
 )
-from gossamer.urls import parse, seed_urls
+from gossamer.urls import seed_urls
 
 Answer = TypeVar("Answer")
 EDITIONS_TOLD = 100
@@ -136,11 +143,11 @@ def status(folder: Path | str) -> Status:
     if (answer := ask_running(place.control_path, {"ask": "status"})) is not None:
         nothing = msgspec.to_builtins(status_of(Counters(), merge_standings([])))
         return _answer_as(Status, {**nothing, **answer}, place)
-    charter, config = _settled_charter(place), readable_config(place.root)
+    charter, config = settled_charter(place), readable_config(place.root)
     counters: list[Counters] = []
     standings: list[Standing] = []
     for shard in range(charter.shards):
-        with _stopped_state(place, shard) as state:
+        with stopped_state(place, shard) as state:
             counters += [decode_counters(value) for _, value in state.scan(COUNTERS)]
             standings.append(_standing(state, config, charter.shards))
     if place.paused_path.exists():
@@ -268,17 +275,18 @@ def _plain_why(place: CrawlFolder, url: str, *, reads_archive: bool) -> Why | No
         return None if "lacks_linker" in answer else _answer_as(Why, answer, place)
     config = load_crawl_config(place.root)
     lacking: list[str] = []
-    with _stopped_state(place, shard := shard_of(place, url, config)) as state:
-        sources = why_sources(place, config, state)
+    shard = shard_of(place, url, config)
+    with stopped_state(place, shard) as state:
+        sources = why_sources(place, config, state, shard=shard)
         hours = read_schedule(config.schedule.hours, config.schedule.time_zone)
         sources = replace(sources, opens_at=hours.opens_at(SystemClock().wall()))
         if not reads_archive:
             sources = replace(sources, find_linker=lacking.append)
-        found = replace(explain_url(url, sources), shard=shard)
+        found = explain_url(url, sources)
     if lacking:
         return None
     if (key := unnamed_original(found)) is not None:
-        with _stopped_state(place, ring_of_folder(place).owner_of(key)) as state:
+        with stopped_state(place, shard_with(place, key)) as state:
             return name_original(found, name_in(state.get, key))
     return found
 
@@ -308,27 +316,6 @@ def copies(folder: Path | str, url: str = "") -> CopyClusters:
     config = load_crawl_config(place.root)
     with all_states(place) as states:
         return clusters_of(states, ring_of_folder(place), url, config.urls)
-
-
-def shard_of(folder: CrawlFolder, url: str, config: Config) -> int:
-    """Return the shard that owns a URL; what is no URL may be asked of anyone."""
-    parsed = parse(url, config.urls)
-    return ring_of_folder(folder).owner_of(parsed.key) if parsed is not None else 0
-
-
-def ring_of_folder(folder: CrawlFolder) -> Ring:
-    """Return which shard of a crawl owns what."""
-    return _settled_charter(folder).ring
-
-
-def _settled_charter(folder: CrawlFolder) -> Charter:
-    charter = read_charter(folder.charter_path)
-    if charter.phase != "settled":
-        raise CannotGoOn(
-            f"{folder.root} is being split into {charter.moving_to} shards, and that was "
-            f"interrupted; run `gossamer crawl --into {folder.root}` to finish it"
-        )
-    return charter
 
 
 def show(folder: Path | str, url: str) -> StoredPage | None:
@@ -421,8 +408,8 @@ def set_settings(
 def count_held(folder: CrawlFolder, patterns: Sequence[str]) -> dict[str, int]:
     """Return how many held URLs of a stopped crawl patterns name, by unit."""
     found: dict[str, int] = {}
-    for shard in range(_settled_charter(folder).shards):
-        with _stopped_state(folder, shard) as state:
+    for shard in range(settled_charter(folder).shards):
+        with stopped_state(folder, shard) as state:
             found.update(count_trusted(state.scan, patterns))
     return found
 
@@ -432,7 +419,7 @@ def probations_of(folder: CrawlFolder) -> set[str]:
     found: set[str] = set()
     for shard in range(read_charter(folder.charter_path).shards):
         if State.exists(folder.state(shard)):
-            with _stopped_state(folder, shard) as state:
+            with stopped_state(folder, shard) as state:
                 found |= holding_probations(state.scan)
     return found
 
@@ -449,7 +436,11 @@ def trusted_answer(
 
 
 def why_sources(
-    folder: CrawlFolder, config: Config, rows: StateRows, live: TrapDetector | None = None
+    folder: CrawlFolder,
+    config: Config,
+    rows: StateRows,
+    live: TrapDetector | None = None,
+    shard: int = 0,
 ) -> Sources:
     """Return where `why` finds its facts: the state's rows, the filters, the links archive.
 
@@ -457,7 +448,8 @@ def why_sources(
     """
     seeds = seed_urls(config)
     keys = {seed.key for seed in seeds}
-    traps = live or trap_detector(rows, config, read_charter(folder.charter_path).shards)
+    charter = read_charter(folder.charter_path)
+    traps = live or trap_detector(rows, config, charter.shards)
     chain = filters_of(rows, config, traps)
 
     def robots_says(url: Url) -> RobotsAnswer | None:
@@ -496,6 +488,8 @@ def why_sources(
         rank_of=lambda url: _rank(config.frontier.ranks, url),
         score_of=lambda url: _score(folder, config, url),
         time_zone=config.schedule.time_zone,
+        shard=shard,
+        region_of=lambda url: region_facts(url, shard, charter.regions, config),
     )
 
 
@@ -563,38 +557,3 @@ def folder_of(folder: Path | str) -> CrawlFolder:
         raise ConfigError(f"{folder} is not a crawl: expected a folder with crawl.toml in it")
     expect_no_purge(place)
     return place
-
-
-def each_state(folder: CrawlFolder) -> Iterator[State]:
-    """Yield the state of each shard, open for reading until the next is asked for."""
-    for shard in range(_settled_charter(folder).shards):
-        with _stopped_state(folder, shard) as state:
-            yield state
-
-
-@contextmanager
-def all_states(folder: CrawlFolder) -> Iterator[list[State]]:
-    """Open the states of all shards for reading, each as it is at that moment."""
-    with ExitStack() as stack:
-        shards = range(_settled_charter(folder).shards)
-        yield [stack.enter_context(_stopped_state(folder, shard)) for shard in shards]
-
-
-@contextmanager
-def _stopped_state(folder: CrawlFolder, shard: int) -> Iterator[State]:
-    path = folder.state(shard)
-    if not State.exists(path):
-        raise CannotGoOn(f"{folder.root} has no state; run `gossamer build {folder.root} state`")
-    durable = read_ends(folder).states.get(shard)  # first: beside a crawl that starts, states grow
-    state = State.open(path, is_read_only=True)
-    try:
-        found = state.end()
-        is_same = durable is not None and durable.identity == found.identity
-        if durable is not None and is_same and found.sequence < durable.sequence:
-            raise CannotGoOn(
-                f"the state is older than the archive; run {rebuild_state_command(path)}. {path} "
-                f"has {found.sequence} of {durable.sequence} rows"
-            )
-        yield state
-    finally:
-        state.close()

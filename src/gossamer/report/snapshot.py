@@ -12,17 +12,16 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct, field
 
-from gossamer.cluster import OUTBOX, Ring, outbox_tasks
+from gossamer.cluster import OUTBOX, Ring, outbox_tasks, owner_in_state
 from gossamer.config import Config
 from gossamer.filter import FilterChain
 from gossamer.model import Task
 from gossamer.report.inquiry import (
-    all_states,
     filters_of,
     folder_of,
-    ring_of_folder,
     trap_detector,
 )
+from gossamer.report.states import all_states, ring_of_folder
 from gossamer.settings import load_crawl_config
 from gossamer.store import (
     ROW_PREFIX,
@@ -89,7 +88,7 @@ class Snapshot:
 
     def owner_of(self, key: int) -> int:
         """Return the number of the shard that has a URL, by its key."""
-        return self.ring.owner_of(key)
+        return owner_in_state(self.ring, key, lambda shard, row: self.states[shard].get(row))[0]
 
     def rules(self, shard: int) -> ShardRules:
         """Return what a shard judges links by; made when it is first asked for."""

@@ -8,8 +8,9 @@ from msgspec import Struct
 from gossamer.config import UrlConfig
 from gossamer.frontier import WaitingUrl, waiting_urls
 from gossamer.model import Task, UrlRecord, UrlState, add_labels
-from gossamer.report.inquiry import each_state, folder_of
+from gossamer.report.inquiry import folder_of
 from gossamer.report.records import URL, decode_record, late_labels_key, url_row_key
+from gossamer.report.states import each_state
 from gossamer.store import State
 from gossamer.traps import held_tasks
 from gossamer.urls import parse
