@@ -25,7 +25,7 @@ SPAN = 64
 CONTENTS = 24
 FAULTS = 30
 GIVEN = 0.5
-"""Of the domains that are new to their home."""
+"""Of the domains that are new to their home, in every other run."""
 MOST_STEPS = 30_000
 MOST_CLAIMS = 400
 MOST_READERS = 2
@@ -68,6 +68,8 @@ class World:
         is_calm = web is not None
         self.rules, self.dice, self.is_calm = rules, random.Random(seed), is_calm
         dice = self.dice
+        self._gives_domains = not is_calm and bool(seed % 2)
+        self._place_dice = random.Random(seed)
         self.span = SPAN
         self.points, self.links = web or _random_web(dice)
         self.contents = [url % SPAN for url, _ in enumerate(self.points)]
@@ -157,8 +159,8 @@ class World:
     def place_of_domain(self, home: int) -> int:
         """Return the shard to which a domain is given that is new to its home; -1 if to none."""
         others = [one for one in self.charter.ranges if one != home]
-        is_given = not self.is_calm and others and self.dice.random() < GIVEN
-        return self.dice.choice(others) if is_given else -1
+        is_given = self._gives_domains and others and self._place_dice.random() < GIVEN
+        return self._place_dice.choice(others) if is_given else -1
 
     def give_away(self, first: Original) -> None:
         """Tell the owner of a content who had it first; that may be lost."""
