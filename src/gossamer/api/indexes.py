@@ -80,7 +80,7 @@ def build_store_index(
     otherwise, for the shards that run there at the time. `on_wait` is told what is waited for
     meanwhile: the first checkpoint, or a store that is away.
     """
-    from gossamer.api.mirrors import cache_room
+    from gossamer.api.caching import cache_room
 
     room, nonce = cache_room(), secrets.token_hex(NONCE_BYTES)
 
@@ -121,7 +121,7 @@ def _ranks_of(url: str, tell: BuildProgress, *, is_built: bool) -> "RanksOfShard
 
     if (found := ranks_of_shards(url)) is not None or not is_built:
         return found
-    from gossamer.api.mirrors import cache_room
+    from gossamer.api.caching import cache_room
     from gossamer.api.ranks import are_ranks_due, build_ranks
     from gossamer.ranks import crawl_ranks
     from gossamer.store import Mirror
@@ -205,7 +205,7 @@ class StoreShards:
                 self._renew()
 
     def _renew(self) -> None:
-        from gossamer.api.mirrors import cache_room
+        from gossamer.api.caching import cache_room
 
         known = StoredIndexes(self._url, cache_room(), IndexOptions(), _silent)
         node = _node_of(known.fingerprint)

@@ -1,20 +1,19 @@
 """The URL of a crawl's store where a folder is expected: what is read of it, and from where."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from gossamer.api.caching import cache_room
 from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError
 
 if TYPE_CHECKING:
     from gossamer.api.relays import CoordinatorRelay
     from gossamer.report import Page, Status, Why
-    from gossamer.store import CacheRoom, Mirror
+    from gossamer.store import Mirror
 
-CACHE = "GOSSAMER_CACHE"
 FRESH_S = 30.0
 """So long a mirror is not looked after again."""
 
@@ -150,15 +149,6 @@ class StoredCrawl:
             except CannotGoOn:
                 self._folder = None
         return page(self.folder(), url)
-
-
-def cache_room() -> "CacheRoom":
-    """Return where mirrors are kept, and how much they may take."""
-    from gossamer.store import CacheRoom, cache_bytes
-
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(os.environ.get(CACHE) or home / "gossamer")
-    return CacheRoom(folder, cache_bytes())
 
 
 def is_store_url(place: Path | str) -> bool:

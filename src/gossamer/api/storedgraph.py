@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from gossamer.api.arguments import let_pass
-from gossamer.api.mirrors import cache_room
+from gossamer.api.caching import cache_room
 from gossamer.graph import (
     VOTES,
     Direction,
