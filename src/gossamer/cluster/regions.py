@@ -240,6 +240,7 @@ def _shares(shards: int, cores: Mapping[str, int]) -> dict[str, int]:
             name = max(found, key=lambda one: (shares[one] - found[one], one))
             found[name] += 1
         else:
-            name = max(found, key=lambda one: (found[one] - shares[one], found[one], one))
+            several = [one for one in found if found[one] > 1] or list(found)
+            name = max(several, key=lambda one: (found[one] - shares[one], found[one], one))
             found[name] -= 1
     return found
