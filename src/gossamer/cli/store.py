@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gossamer.cli.options import Address, Folder, FolderOrStore, Json, SteeredFolder, place_given
+from gossamer.cli.options import Address, FolderOrStore, Json, SteeredFolder, place_given
 from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import (
     UNITS_TOLD,
@@ -50,11 +50,9 @@ def _opened(place: str) -> "OpenCrawl":
     return gossamer.open(place if "://" in place else crawl_folder(Path(place)))
 
 
-def why(folder: Folder, url: Address, *, json: Json = False) -> None:
+def why(folder: FolderOrStore, url: Address, *, json: Json = False) -> None:
     """Details of one URL: everything known and decided about it."""
-    from gossamer import OpenCrawl
-
-    facts = OpenCrawl(crawl_folder(folder)).why(url)
+    facts = _opened(folder).why(url)
     if json:
         print_json(as_json(facts))  # `reason` says so if it is no URL
     elif facts.canonical is None:
