@@ -267,6 +267,8 @@ def count_probe(
     unit.new_urls += len(new)
     probation.pages += 1
     probation.same += is_same
+    if not is_same:
+        probation.last_own = probation.pages
     probation.volatile += page.is_volatile
     if new:
         probation.productive += 1

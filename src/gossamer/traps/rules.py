@@ -36,6 +36,9 @@ MOSTLY_SAME_SHARE = 0.85
 """Where more pages than the rest have texts of their own, nothing is proven empty."""
 ALL_SAME_SHARE = 0.9
 EXTRA_SAME_PAGES = 2
+SURELY_OVER, LONG_SILENCE = 7.0, 256
+"""The logarithm of the odds against so many pages without a text of their own, where some had one;
+and so many are enough anyway."""
 RECHECK_FACTOR, RECHECK_ADDRESS_FACTOR = 2, 4
 """A released unit, or address, may be suspected again with so many times the pages, or domains."""
 ENOUGH_LEAVES = 3
@@ -198,6 +201,8 @@ def _decide_by_text(probation: Probation, *, pages_before: int) -> Decision:
     is_deep_enough = probation.same_depth >= SAME_DEPTH
     if not is_repeating(probation) or not is_deep_enough or probation.same * 2 <= pages_before:
         return Decision.UNDECIDED
+    if not is_own_text_over(probation):
+        return Decision.UNDECIDED
     is_volatile = probation.volatile * 2 > probation.pages
     wanted = SAME_PAGES * (1 if is_volatile else STABLE_URL_FACTOR)
     is_mostly_same = probation.same >= MOSTLY_SAME_SHARE * probation.pages
@@ -265,6 +270,18 @@ def entrances_of(doors: int) -> float:
 def may_grow(folder: Unit, pages: int) -> bool:
     """Return True if so many links lead into a folder that growth is not suspected yet."""
     return pages < min(ENTERED_PAGES, PAGES_PER_DOOR * (folder.doors - DOORS_OF_TRAP))
+
+
+def is_own_text_over(probation: Probation) -> bool:
+    """Return True if no text of its own has come for longer than by chance.
+
+    As many came before as an unknown rate let come; the fewer, the longer the next may take.
+    """
+    own = probation.pages - probation.same
+    silent = probation.pages - probation.last_own
+    if not own or silent >= LONG_SILENCE:
+        return True
+    return own * math.log1p(silent / probation.last_own) >= SURELY_OVER
 
 
 def is_repeating(probation: Probation) -> bool:

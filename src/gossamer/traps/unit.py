@@ -49,6 +49,8 @@ class Probation(Struct, kw_only=True, omit_defaults=True):
     """Pages with a text of their own that brought none: a finite site is full of them."""
     same: int = 0
     """Pages with the text of another page of the unit."""
+    last_own: int = 0
+    """Of the pages, the number of the last that had a text of its own."""
     same_productive: int = field(default=0, name="same_bred")
     volatile: int = field(default=0, name="moving")
     """Pages whose URL looks made for one visit."""
