@@ -165,6 +165,7 @@ class SimulatedCrawl:
             wants=True,
             requests=len(self.steps),
             used=self.traps.used,
+            used_open=self.traps.used_open,
         )
         self._share.note(0, told, now)
         orders = self._share.orders(0, None)

@@ -181,6 +181,8 @@ class ShardProbation(Struct, frozen=True, array_like=True):
     requests: int = 0
     used: int = 0
     """Requests for what is on probation while anything else waited, since it started."""
+    used_open: int = 0
+    """The same while nothing else waited: they earn nobody a share."""
 
 
 class ProbationOrders(Struct, frozen=True, tag=True):
@@ -198,6 +200,7 @@ class _Slice(Struct):
     since: float
     requests: int = 0
     used: int = 0
+    used_open: int = 0
 
 
 class ProbationShare:
@@ -222,6 +225,7 @@ class ProbationShare:
             self._slices.popleft()
         self._slices[-1].requests += max(0, told.requests - before.requests)
         self._slices[-1].used += max(0, told.used - before.used)
+        self._slices[-1].used_open += max(0, told.used_open - before.used_open)
 
     def lost(self, shard: int) -> None:
         """Note that a shard died: nothing is known of it."""
@@ -243,5 +247,6 @@ class ProbationShare:
         """Return how many more requests of all shards may go to what is on probation."""
         requests = sum(one.requests for one in self._slices)
         used = sum(one.used for one in self._slices)
-        left = (requests - used) // (ONE_IN - 1) - used
+        free = requests - used - sum(one.used_open for one in self._slices)
+        left = free // (ONE_IN - 1) - used
         return max(0, left if pages_left is None else min(left, pages_left // ONE_IN))

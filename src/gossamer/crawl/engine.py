@@ -302,6 +302,7 @@ class EngineLoop:
             wants=traps.is_waiting,
             requests=self._ledger.counters.requests,
             used=traps.used,
+            used_open=traps.used_open,
         )
 
     @property

@@ -143,8 +143,9 @@ class TrapDetector:
         self._ready = ReadyUnits()
         self._turns = ProbationTurns()
         self._is_open = False
-        self._granted = self.used = 0
-        """How many tasks may go, and have gone, while others wait that are free."""
+        self._granted = self.used = self.used_open = 0
+        """How many tasks may go, and have gone, while others wait that are free; and while none do.
+        """
         self._trusted_tasks: list[HeldTask] = []
         self._free_trusted(all_units=not config.enabled)
 
@@ -491,6 +492,7 @@ class TrapDetector:
             )
             cost = NEW_HOST_COST if is_new_host else 1
             self.used += 0 if is_open else cost
+            self.used_open += cost if is_open else 0
             self._turns.take(turn, cost / weight)
             self._probations.send(unit, probation, held)
             released.add(held)

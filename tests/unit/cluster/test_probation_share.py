@@ -33,6 +33,19 @@ def test_one_of_ten_requests_may_go_to_what_is_on_probation(
     assert share.orders(0, None) == ProbationOrders(is_open=False, granted=granted)
 
 
+@pytest.mark.parametrize(
+    ("requests", "used_open", "granted"), [(90, 0, 10), (90, 81, 1), (90, 90, 0), (90, 99, 0)]
+)
+def test_requests_on_probation_while_nothing_else_waited_earn_no_share(
+    requests: int, used_open: int, granted: int
+) -> None:
+    later = ShardProbation(wants=True, requests=requests, used_open=used_open)
+    assert share_of((told(), later)).orders(0, None).granted == granted
+    before = ShardProbation(wants=True, requests=500, used_open=400)
+    after = ShardProbation(wants=True, requests=500 + requests, used_open=400 + used_open)
+    assert share_of((before, after)).orders(0, None).granted == granted
+
+
 def test_requests_before_the_first_report_do_not_count() -> None:
     share = share_of((told(900, 40), told(918, 40)))
     assert share.orders(0, None).granted == 42

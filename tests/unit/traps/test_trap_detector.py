@@ -268,6 +268,7 @@ class TestWhoMayGo:
         bench = holding(10)
         assert len(bench.look(granted=9)) == 2
         assert (bench.traps.used, bench.traps.out, bench.traps.held) == (2, 2, 8)
+        assert bench.traps.used_open == 0
         assert bench.look(granted=9) == []
 
     def test_a_page_that_has_ended_makes_room_for_the_next(self) -> None:
@@ -291,6 +292,7 @@ class TestWhoMayGo:
         bench = holding(50)
         assert len(bench.look()) == 32
         assert (bench.traps.used, bench.traps.out) == (0, 32)
+        assert bench.traps.used_open == 32
 
     def test_when_nothing_waits_a_domain_may_have_four_hosts_out(self) -> None:
         bench = TrapBench([suspect("*.t.test")])

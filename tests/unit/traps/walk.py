@@ -112,6 +112,7 @@ class Walk:
             wants=True,
             requests=len(self.fetched),
             used=self.traps.used,
+            used_open=self.traps.used_open,
         )
         self.share.note(0, told, float(len(self.fetched)) / 100)
         orders = self.share.orders(0, None)
