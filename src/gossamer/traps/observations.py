@@ -31,6 +31,7 @@ from gossamer.traps.unit import (
     group_of,
     host_unit,
     is_id,
+    is_looped,
     is_volatile,
     number_in,
     shape_of,
@@ -270,6 +271,7 @@ def count_probe(
     if not is_same:
         probation.last_own = probation.pages
     probation.volatile += page.is_volatile
+    probation.looped += is_looped(page.address)
     if new:
         probation.productive += 1
         if is_same:

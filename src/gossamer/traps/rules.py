@@ -239,6 +239,7 @@ def weight_of(probation: Probation, *, entrances: float = 1.0) -> float:
 
     The fewer new URLs its pages bring, the better. A number that can always be raised is worse
     than a name: nobody needs to have written the next page. Many entrances are better than one.
+    Folders within themselves come last.
     """
     pages, new = (
         probation.pages - probation.half_pages,
@@ -252,7 +253,7 @@ def weight_of(probation: Probation, *, entrances: float = 1.0) -> float:
         weight *= EASING_WEIGHT
     if is_rising(probation):
         weight /= NUMBERED_WEIGHT
-    if probation.has_endless_sitemaps:
+    if probation.has_endless_sitemaps or probation.looped * 2 > probation.pages:
         return LEAST_WEIGHT
     most = STEADY_WEIGHT * entrances if probation.is_steady else MOST_WEIGHT
     return min(most, max(LEAST_WEIGHT, weight) * entrances)

@@ -10,6 +10,7 @@ A unit is named by the text that all its URLs begin with, the scheme left out:
 """
 
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -28,6 +29,7 @@ CROSS_LINKS_KEPT = 2048
 NUMBERS_KEPT = 4096
 SHAPES_KEPT = 16
 SERIES_KEPT = 3
+LOOPED = 3
 MAX_FOLDERS = 3
 """Deeper folders belong to the unit of the third."""
 FOLDERS_KEPT = 16_384
@@ -51,6 +53,8 @@ class Probation(Struct, kw_only=True, omit_defaults=True):
     """Pages with the text of another page of the unit."""
     last_own: int = 0
     """Of the pages, the number of the last that had a text of its own."""
+    looped: int = 0
+    """Pages in whose paths a folder's name comes again and again."""
     same_productive: int = field(default=0, name="same_bred")
     volatile: int = field(default=0, name="moving")
     """Pages whose URL looks made for one visit."""
@@ -334,6 +338,15 @@ def number_in(address: str) -> int | None:
     """Return the last number of an address, such as that of a page; None if there is none."""
     found = _LAST_NUMBER.search(address)
     return int(found[1][:18]) if found is not None else None
+
+
+def is_looped(address: str) -> bool:
+    """Return True if a name of a folder comes so often in a path as no author would have it."""
+    folders = address.partition("?")[0].split("/")[1:-1]
+    if len(folders) < LOOPED:
+        return False
+    times = Counter(name for name in folders if not name.isdigit())
+    return max(times.values(), default=0) >= LOOPED
 
 
 def is_volatile(target: str) -> bool:
