@@ -73,7 +73,7 @@ def test_stop_ends_a_crawl_as_a_signal_does_and_waits_for_it(
     process = crawler.start()
     wait_until(lambda: len(server.requests()) >= 10, process)
     told = only_json(crawler.say("stop", "--json").expect(0))
-    assert told == {"was_running": True, "has_ended": True}
+    assert told == {"was_running": True, "has_ended": True, "unshipped_to": ""}
     assert not gossamer.open(crawler.folder).is_running()
     ended = finish(process).expect(3)
     assert ended.last_json["reason"] == "stopped"

@@ -207,9 +207,12 @@ def test_a_moment_before_the_first_checkpoint_leaves_no_folder(
     assert not (tmp_path / "copy").exists()
 
 
-def test_a_store_is_not_changed_by_what_changes_a_crawl(tmp_path: Path) -> None:
+def test_a_store_is_not_changed_by_what_changes_a_crawl(
+    server: ServerProcess, tmp_path: Path
+) -> None:
     url = f"file://{tmp_path}/store"
-    (tmp_path / "store").mkdir()
+    crawler = crawler_of(server, tmp_path, url, "--shards", "1", "--max-pages", "1")
+    finish(crawler.start(is_fresh=True)).expect(0)
     for words in (
         ("add", url, "http://x.test/"),
         ("retry", url),

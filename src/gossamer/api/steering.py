@@ -75,7 +75,7 @@ def drop_patterns(
     config = load_crawl_config(folder)
     request = DropRequest(patterns=tuple(given), undo=tuple(undone))
     kept = with_dropped(config, request).filter.drop
-    urls, unmatched = count_named(crawl.folder, given)
+    urls, unmatched = count_named(crawl.folder, given) if given else ({}, [])
     removed, running = 0, False
     if not is_trial:
         told = drop(folder, given, undone)

@@ -278,9 +278,9 @@ def is_own_text_over(probation: Probation) -> bool:
 
     As many came before as an unknown rate let come; the fewer, the longer the next may take.
     """
-    own = probation.pages - probation.same
+    own = probation.pages - probation.same - 1  # without what is repeated, where it came first
     silent = probation.pages - probation.last_own
-    if not own or silent >= LONG_SILENCE:
+    if own <= 0 or not probation.last_own or silent >= LONG_SILENCE:
         return True
     return own * math.log1p(silent / probation.last_own) >= SURELY_OVER
 

@@ -19,7 +19,8 @@ def test_a_unit_keeps_the_names_that_it_has_on_disk() -> None:
         *("answered", "leaves", "doors", "copies", "trial", "verdict", "detail", "refused"),
     ]
     assert names_of(Probation) == [
-        *("suspicion", "pages", "bred", "leaves", "same", "same_bred", "moving", "depth", "fresh"),
+        *("suspicion", "pages", "bred", "leaves", "same", "last_own", "looped", "same_bred"),
+        *("moving", "depth", "fresh"),
         *("half_fresh", "half_crossed", "expected", "crossed", "numbered", "numbers", "series"),
         *("out", "inside", "children", "same_depth", "strikes", "is_heir", "shapes"),
         *("half_pages", "half_number"),

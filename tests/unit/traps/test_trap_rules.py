@@ -20,6 +20,7 @@ from gossamer.traps.rules import (
     is_in_child,
     is_listed_elsewhere,
     is_numbered,
+    is_own_text_over,
     is_rising,
     is_slowing,
     may_grow,
@@ -454,6 +455,42 @@ def test_that_what_is_suspected_for_a_growth_that_lasts_grows_slowly_is_no_sign(
 
 def test_a_host_with_endless_sitemaps_weighs_least_whatever_its_pages_bring() -> None:
     assert weight_of(probation(has_endless_sitemaps=True, pages=20, leaves=20)) == 0.05
+
+
+@pytest.mark.parametrize(("looped", "weight"), [(11, 0.05), (10, 4.0)])
+def test_folders_within_themselves_go_last_if_most_pages_lie_in_such(
+    looped: int, weight: float
+) -> None:
+    assert weight_of(probation(looped=looped, pages=20, leaves=20)) == weight
+
+
+@pytest.mark.parametrize(
+    ("pages", "same", "last_own", "is_over"),
+    [
+        (20, 20, 0, True),  # nothing but what repeats itself
+        (20, 19, 1, True),  # which came once for the first time
+        (20, 18, 2, False),  # another text may come again
+        (256 + 2, 256, 2, True),  # but not after so many pages
+        (255 + 2, 255, 2, False),
+        (35 + 318, 351 - 2, 35, True),
+        (35 + 150, 185 - 4, 35, False),  # three in 35 pages, none in 150: that happens
+        (35 + 326, 361 - 4, 35, True),
+        (5 + 24, 29 - 5, 5, True),  # each had its own, and then none any more
+        (5 + 23, 28 - 5, 5, False),
+        (100, 90, 0, True),  # a probation that an older version has begun
+    ],
+)
+def test_nothing_is_empty_while_texts_of_its_own_may_still_come(
+    pages: int, same: int, last_own: int, is_over: bool
+) -> None:
+    assert is_own_text_over(probation(pages=pages, same=same, last_own=last_own)) is is_over
+
+
+def test_what_may_still_bring_texts_of_its_own_is_not_closed() -> None:
+    counts = {"pages": 60, "same": 55, "same_productive": 55, "same_depth": 6}
+    counts |= {"same_by_child": {"": 55}}
+    assert decide(probation(last_own=5, **counts), CONFIG, pages=60) is Decision.SAME
+    assert decide(probation(last_own=40, **counts), CONFIG, pages=60) is not Decision.SAME
 
 
 def test_a_path_through_one_child_is_that_childs() -> None:

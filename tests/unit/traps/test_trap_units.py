@@ -19,6 +19,7 @@ from gossamer.traps.unit import (
     child_of,
     group_of,
     host_of,
+    is_looped,
     is_volatile,
     number_in,
     shape_of,
@@ -304,3 +305,28 @@ def test_links_to_known_pages_are_cross_links_but_not_those_to_root_parent_and_a
     remember_half(probation)
     assert (probation.half_cross_links, probation.half_new_urls) == (2, 2)
     assert (probation.half_pages, probation.half_number) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("h.test/a/b/a/b/a/", True),
+        ("h.test/a/a/a/page", True),
+        ("h.test/a/b/a/b/", False),
+        ("h.test/a/b/a/a", False),  # the last is no folder
+        ("h.test/2026/11/11/11/", False),  # numbers may be alike
+        ("a/x/a/y/a?z=/a/a/a/", False),
+        ("h.test/x?to=/a/a/a/", False),
+    ],
+)
+def test_a_path_is_looped_in_which_a_folder_comes_three_times(address: str, *, told: bool) -> None:
+    assert is_looped(address) is told
+
+
+def test_a_probe_remembers_where_the_last_text_of_its_own_was_and_counts_looped_paths() -> None:
+    unit, probation = Unit(name="h.test/"), Probation(suspicion="")
+    for target, text in (("a/", "x"), ("a/a/", "y"), ("a/a/a/", "x"), ("a/a/a/a/", "x")):
+        page = observation_of(page_turn(f"{HOST}{target}", body=f"The text {text}."))
+        count_probe(unit, probation, page, (0, 0), "", SameTrails(), leads_on=False)
+    assert (probation.pages, probation.same) == (4, 2)
+    assert (probation.last_own, probation.looped) == (2, 2)
