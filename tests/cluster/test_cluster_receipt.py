@@ -47,7 +47,7 @@ def test_the_receipt_of_shards_that_moved_is_the_servers_own_log(
         found = receipts(trial, theirs)
     for host, one in found.items():
         assert told(one, *MADE) == asked(theirs, host), (host, trial.story)
-        # A shard that is moved while it starts leaves URLs of which nobody knows: they are told apart.
+        # A shard that is moved while it starts leaves URLs of which nobody knows: told apart.
         starts = [row["at"] for row in one["requests"]]
         assert starts == sorted(starts)
         assert one["least_gap_s"] >= 0.95 * trial.delay_s
